@@ -59,7 +59,7 @@ pub(crate) fn examine(architecture: Architecture, binary: &Path) -> Result<(), F
     let kernels = table::parse(&text)?;
     let places = places(binary)?;
     let mut faults = table::differences(&kernels, places.iter().map(|place| place.symbol.as_str()));
-    let disassembler = requirement::llvm("llvm-objdump")?;
+    let disassembler = requirement::disassembler_path()?;
     let (mut read, mut instructions) = (0, 0);
     for place in &places {
         let Some(kernel) = kernels.iter().find(|kernel| kernel.symbol == place.symbol) else { continue };

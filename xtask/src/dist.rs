@@ -13,7 +13,7 @@ use crate::command::Command;
 use crate::disassembly;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
-use crate::workspace::Workspace;
+use crate::workspace::{Profile, Workspace};
 
 /// Builds it all below the target folder, for one architecture or for every one; checked, tried, and with
 /// `twice` compared with what another checkout builds.
@@ -30,6 +30,7 @@ pub(crate) fn run(workspace: &Workspace, architecture: Option<&str>, twice: bool
     let mut lines = Vec::new();
     let materials = materials::of(workspace, &architectures)?;
     write(&folder.join("LICENSES.txt"), &materials.licences()?)?;
+    workspace.build_all(&architectures, Profile::Dist)?;
     for &architecture in &architectures {
         let (binary, size) = binary::build(workspace, architecture, &folder)?;
         let package = package::debian(workspace, architecture, &binary, &folder)?;

@@ -112,9 +112,9 @@ pub fn clippy() -> Requirement {
     Requirement::component("clippy", "bin/cargo-clippy".into())
 }
 
-/// The toolchain's disassembler, and what else comes with it.
+/// The toolchain's disassembler.
 pub fn disassembler() -> Requirement {
-    Requirement::component("llvm-tools", llvm_below_root("llvm-objdump"))
+    Requirement::component("llvm-tools", disassembler_below_root())
 }
 
 /// What builds the firmware.
@@ -146,9 +146,9 @@ pub fn browser() -> Vec<Requirement> {
         .into()
 }
 
-/// Where the toolchain's `llvm-objdump`, `llvm-strip` and so on is.
-pub fn llvm(program: &str) -> Result<PathBuf, Failure> {
-    Ok(toolchain_root()?.join(llvm_below_root(program)))
+/// Where the toolchain's disassembler is.
+pub fn disassembler_path() -> Result<PathBuf, Failure> {
+    Ok(toolchain_root()?.join(disassembler_below_root()))
 }
 
 /// Install what is missing of `needs`, as far as that is possible, and give what is still missing.
@@ -245,8 +245,8 @@ fn toolchain_root() -> Result<PathBuf, Failure> {
     Ok(Path::new(root.trim()).to_path_buf())
 }
 
-fn llvm_below_root(program: &str) -> String {
-    format!("lib/rustlib/{}-unknown-linux-gnu/bin/{program}", env::consts::ARCH)
+fn disassembler_below_root() -> String {
+    format!("lib/rustlib/{}-unknown-linux-gnu/bin/llvm-objdump", env::consts::ARCH)
 }
 
 #[cfg(test)]

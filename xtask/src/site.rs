@@ -35,31 +35,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     }
 }
 
-/// mdBook, which stays below the target folder. Compiled without optimization it is there after a minute and
-/// a half of two CPUs, and makes these pages in two seconds all the same.
 fn installed(workspace: &Workspace) -> Result<PathBuf, Failure> {
-    let program = program(workspace);
-    if !is_installed(&program) {
-        let built = workspace.scratch("mdbook-built")?;
-        let command = workspace.cargo().arguments(["install", "--locked", "mdbook", "--version"]);
-        let command = command.arguments([&format!("={VERSION}"), "--no-default-features"]);
-        let command = command.arguments(["--features", "search", "--debug", "--root"]);
-        let command = command.argument(workspace.target().join("tools"));
-        let command = command.argument("--target-dir").argument(&built);
-        let command = command.variable("CARGO_PROFILE_DEV_DEBUG", "0").variable("CARGO_INCREMENTAL", "0");
-        command.remedy("look whether crates.io can be reached").run()?;
-        fs::remove_dir_all(&built).map_err(|error| cannot("remove", &built, &error))?;
-    }
-    Ok(program)
-}
-
-fn program(workspace: &Workspace) -> PathBuf {
-    workspace.target().join("tools/bin/mdbook")
-}
-
-fn is_installed(program: &Path) -> bool {
-    program.exists()
-        && Command::new(program).argument("--version").read().is_ok_and(|it| it.trim().ends_with(VERSION))
+    workspace.tool("mdbook", VERSION, &["--no-default-features", "--features", "search"])
 }
 
 /// The folder of the finished pages.

@@ -6,7 +6,7 @@ use crate::architecture::{self, Architecture, Target};
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
-use crate::workspace::Workspace;
+use crate::workspace::{Profile, Workspace};
 use crate::{disassembly, emulated, evaluation, guests, modules, site, statistics, tidy};
 use tenbin_model::words::comma;
 
@@ -51,6 +51,10 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         let name = format!("reach {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
     }
+    let as_shipped = Architecture::ALL.into_iter().flat_map(Target::to_build).collect();
+    steps.push(Step::new("build as shipped", as_shipped, move || {
+        workspace.build_all(&Architecture::ALL, Profile::Dist)
+    }));
     for architecture in Architecture::ALL {
         let name = format!("disassembly {}", architecture.name());
         let needs = disassembly::needs(architecture);

@@ -76,17 +76,22 @@ impl Workspace {
 
     /// Build tenbin for `architecture` and give the binary's path.
     pub fn build(&self, architecture: Architecture, profile: Profile) -> Result<PathBuf, Failure> {
-        let mut command = self
-            .cargo()
-            .arguments(["build", "--package", "tenbin", "--target", architecture.names().target])
-            .variables(architecture.cargo_variables())
-            .remedy("correct what the compiler names above");
+        self.build_all(&[architecture], profile)?;
+        let folder = if profile == Profile::Dist { "dist" } else { "debug" };
+        Ok(self.target.join(architecture.names().target).join(folder).join("tenbin"))
+    }
+
+    /// Build tenbin for all of `architectures` at once: one CPU links each, for minutes if it is shipped.
+    pub fn build_all(&self, architectures: &[Architecture], profile: Profile) -> Result<(), Failure> {
+        let mut command = self.cargo().arguments(["build", "--package", "tenbin"]);
+        for architecture in architectures {
+            command = command.arguments(["--target", architecture.names().target]);
+            command = command.variables(architecture.cargo_variables());
+        }
         if profile == Profile::Dist {
             command = command.arguments(["--profile", "dist", "--config"]).argument(self.flags());
         }
-        command.run()?;
-        let folder = if profile == Profile::Dist { "dist" } else { "debug" };
-        Ok(self.target.join(architecture.names().target).join(folder).join("tenbin"))
+        command.remedy("correct what the compiler names above").run()
     }
 
     /// What a binary that is shipped is built with beside its profile: no tables for unwinding, as a panic
@@ -106,23 +111,23 @@ impl Workspace {
         format!("target.'cfg(all(target_os = \"linux\", target_env = \"gnu\"))'.rustflags={flags:?}")
     }
 
-    /// A program of crates.io in this version, installed below the target folder where it is not there.
+    /// A program of crates.io in this version, which stays below the target folder. Compiled without
+    /// optimization it is there after a minute or two of two CPUs, and is quick enough for its use.
     pub fn tool(&self, name: &str, version: &str, features: &[&str]) -> Result<PathBuf, Failure> {
         let root = self.target.join("tools");
         let program = root.join("bin").join(name);
-        let there = program.exists()
-            && Command::new(&program)
-                .argument("--version")
-                .read()
-                .is_ok_and(|it| it.trim().ends_with(version));
-        if !there {
-            // It is built to be run a few times.
-            let command = self.cargo().arguments(["install", "--locked", "--profile", "dev", name]);
-            let command = command.arguments(["--version", &format!("={version}"), "--root"]).argument(root);
-            command
-                .arguments(features.iter().copied())
-                .remedy("look whether crates.io can be reached")
-                .run()?;
+        let is_version = |printed: String| printed.trim().ends_with(version);
+        if !program.exists() || !Command::new(&program).argument("--version").read().is_ok_and(is_version) {
+            let built = self.scratch("tool-built")?;
+            let command = self.cargo().arguments(["install", "--locked", "--debug", name]);
+            let command = command.arguments(["--version", &format!("={version}")]);
+            let command = command.arguments(features.iter().copied()).argument("--root").argument(&root);
+            let command = command.argument("--target-dir").argument(&built);
+            let command = command.variable("CARGO_PROFILE_DEV_DEBUG", "0").variable("CARGO_INCREMENTAL", "0");
+            command.remedy("look whether crates.io can be reached").run()?;
+            fs::remove_dir_all(&built).map_err(|error| {
+                Failure::new(format!("remove {}", built.display()), error, "remove it by hand")
+            })?;
         }
         Ok(program)
     }
