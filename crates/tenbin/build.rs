@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-#[path = "../lab/lists.rs"]
 mod lists;
 
 fn main() -> Result<(), Box<dyn Error>> {

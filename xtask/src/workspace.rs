@@ -99,15 +99,14 @@ impl Workspace {
     fn flags(&self) -> String {
         let sources = env::var_os("CARGO_HOME").map(PathBuf::from);
         let sources = sources.or_else(|| Some(env::home_dir()?.join(".cargo"))).unwrap_or_default();
-        let registries = fs::read_dir(sources.join("registry/src")).into_iter().flatten().flatten();
-        let mut flags = vec![
+        let remapped = |path: &Path, name| format!("--remap-path-prefix={}={name}", path.display());
+        let flags = [
             "-Cforce-unwind-tables=no".to_owned(),
             "-Clink-arg=-Wl,--no-eh-frame-hdr,-z,pack-relative-relocs,-T,xtask/src/dist/no-unwind.ld"
                 .to_owned(),
-            format!("--remap-path-prefix={}=tenbin", self.root.display()),
+            remapped(&self.root, "tenbin"),
+            remapped(&sources.join("registry/src"), "crates"),
         ];
-        let remapped = |path: PathBuf| format!("--remap-path-prefix={}=crates.io", path.display());
-        flags.extend(registries.map(|registry| remapped(registry.path())));
         format!("target.'cfg(all(target_os = \"linux\", target_env = \"gnu\"))'.rustflags={flags:?}")
     }
 

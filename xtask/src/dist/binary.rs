@@ -46,23 +46,26 @@ pub(super) fn build(
         let reason = format!("it has {size} bytes, and may have {LIMIT}");
         return Err(disapproved(reason, "see with `nm --size-sort` what grew"));
     }
+    let store = workspace.scratch("dist-tried")?.join("store.db");
     for (words, answer) in TRIED {
-        let text = architecture.command(&binary).arguments(words.iter().copied()).read()?;
+        let command = architecture.command(&binary).directory(workspace.root());
+        let text = command.variable("TENBIN_STORE", &store).arguments(words.iter().copied()).read()?;
         if !text.contains(answer) {
-            let reason = format!("`tenbin {}` does not print {answer}, but {text}", words.join(" "));
+            let reason = format!("`tenbin {}` does not print `{answer}`, but {text}", words.join(" "));
             return Err(disapproved(reason, "try the same with a build for development"));
         }
     }
     Ok((binary, size))
 }
 
-/// What each binary is asked, and what its answer holds: what needs its lists, its numbers, its database and
-/// its boot checker.
-const TRIED: [(&[&str], &str); 4] = [
+/// What each binary is asked, and what its answer holds: what needs its numbers, its database and packed
+/// samples, its analysis and its boot checker.
+const TRIED: [(&[&str], &str); 5] = [
     (&["--version"], concat!("tenbin ", env!("CARGO_PKG_VERSION"))),
     (&["fib", "100"], "354224848179261915075"),
-    (&["run", "--from", "published", "--store", ":memory:"], "NUMA"),
-    (&["boot", "litmus", "fixtures/litmus"], "forbidden"),
+    (&["import", "fixtures/wire/format_2.db"], "1 new"),
+    (&["run", "--from", "published"], "24 cores reach one buffer within 1.9 %"),
+    (&["boot", "litmus", "fixtures/litmus"], "the condition was observed in 45, and not in 52"),
 ];
 
 /// What is loaded of an ELF file, by address: the headers name what a stripped file has no more.
