@@ -2,13 +2,14 @@
 
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::comma;
-use tenbin_document::{Block, Document, Estimate, Intervals, Page, Section, Summary, Table};
+use tenbin_document::{Block, Document, Estimate, Intervals, Mark, Page, Section, Summary, Table};
 use tenbin_model::{Report, Run, Verdict};
 
+use super::claims;
 use super::page::{folded, short, started};
 use super::pictures::estimate;
 use crate::across::{Across, Measured, Question, in_order, measured};
-use crate::analysis::Reported;
+use crate::analysis::{Analyses, Reported};
 use crate::comparable::compare;
 
 /// So many ratios stand below each other; more of them are folded.
@@ -25,7 +26,7 @@ type Judged = (Run, Reported);
 
 /// Two runs or more next to each other: what is to be said of two of them (`across`), then for each
 /// experiment the ratios of every run, those first that moved most from the first run on.
-pub fn as_page_of_several(runs: &[Judged], across: Option<&Across>) -> Page {
+pub fn as_page_of_several(analyses: &Analyses, runs: &[Judged], across: Option<&Across>) -> Page {
     let names: Vec<String> = runs.iter().map(|(_, reported)| name(&reported.report)).collect();
     let ratios: Vec<Vec<Measured>> =
         runs.iter().map(|(run, reported)| measured(run, &reported.report.answers)).collect();
@@ -44,7 +45,7 @@ pub fn as_page_of_several(runs: &[Judged], across: Option<&Across>) -> Page {
         let mut document = Document::new();
         let moves = moves(&ratios, experiment);
         if moves.is_empty() {
-            document.append(headlines(runs, &names, experiment));
+            document.append(headlines(analyses, runs, &names, experiment));
         } else {
             document.append(side_by_side(&moves, &names));
         }
@@ -91,9 +92,15 @@ fn machines(runs: &[Judged], names: &[String]) -> Document {
 }
 
 /// What an experiment without ratios answered in each run.
-fn headlines(runs: &[Judged], names: &[String], experiment: &str) -> Document {
+fn headlines(analyses: &Analyses, runs: &[Judged], names: &[String], experiment: &str) -> Document {
     let mut document = Document::new();
-    for ((_, reported), name) in runs.iter().zip(names) {
+    for ((run, reported), name) in runs.iter().zip(names) {
+        for trial in run.trials.iter().filter(|trial| trial.descriptor.name == experiment) {
+            let claimed = analyses.of(&trial.descriptor).and_then(|analysis| analysis.claims(trial));
+            for summary in claimed.iter().flat_map(|question| claims::summaries(0, question)) {
+                document.entry(name, format!("{}: {}", summary.name, summary.sentence));
+            }
+        }
         let own = reported
             .report
             .answers
@@ -207,12 +214,16 @@ fn estimates(one: &Move<'_>, names: &[String]) -> Vec<Estimate> {
 
 /// What is known of two runs; of more, what moved most, which is no verdict.
 fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &[Move<'_>]) -> Vec<Summary> {
+    let summary = |verdict, sentence| Summary {
+        section,
+        name: experiment.into(),
+        mark: Mark::Verdict(verdict),
+        sentence,
+    };
     if let Some(across) = across {
         let own = across.comparisons.iter().filter(|it| it.experiment == experiment);
         let known = own.filter(|it| it.verdict != Verdict::Refused);
-        let summary =
-            |(verdict, sentence): (_, &String)| Summary { section, verdict, sentence: sentence.clone() };
-        let known: Vec<Summary> = known.map(|it| summary((it.verdict, &it.sentence))).collect();
+        let known: Vec<Summary> = known.map(|it| summary(it.verdict, it.sentence.clone())).collect();
         if !known.is_empty() {
             return known;
         }
@@ -220,7 +231,7 @@ fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &
     let Some(first) = moves.first() else { return Vec::new() };
     if first.farthest.exp() < SHADES[0] {
         let sentence = "No ratio lies 1 % or more from that of the first run.".into();
-        return vec![Summary { section, verdict: Verdict::Refused, sentence }];
+        return vec![summary(Verdict::Refused, sentence)];
     }
     let sentence = format!(
         "{} moved most, by {:.1} %; `tenbin compare` of several runs a side says whether runs of the same \
@@ -228,7 +239,7 @@ fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &
         first.name(),
         (first.farthest.exp() - 1.0) * 100.0
     );
-    vec![Summary { section, verdict: Verdict::Refused, sentence }]
+    vec![summary(Verdict::Refused, sentence)]
 }
 
 #[cfg(test)]
@@ -254,9 +265,9 @@ mod tests {
         assert!((moves[0].farthest.exp() - 1.05).abs() < 0.005, "{}", moves[0].farthest);
         let names = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(table(&moves, &names).shades, [[0, 0, 0, 2]]);
-        let page = as_page_of_several(&runs, None);
+        let page = as_page_of_several(&comparing(), &runs, None);
         assert!(page.summaries[0].sentence.contains("moved most, by 5."), "{:?}", page.summaries);
-        assert_eq!(page.summaries[0].verdict, Verdict::Refused);
+        assert_eq!(page.summaries[0].mark, Mark::Verdict(Verdict::Refused));
     }
 
     #[test]

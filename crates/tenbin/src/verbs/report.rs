@@ -60,9 +60,9 @@ impl Work for Report {
             [(run, reported)] => report::as_page(&analyses(), run, reported, self.samples),
             [_, _] => {
                 let across = compare::sides(&store, &ids[..1], &ids[1..])?;
-                report::as_page_of_several(&runs, Some(&across))
+                report::as_page_of_several(&analyses(), &runs, Some(&across))
             }
-            several => report::as_page_of_several(several, None),
+            several => report::as_page_of_several(&analyses(), several, None),
         };
         let text = if self.markdown { page.markdown() } else { page.html() };
         Ok(Answer { to: Some(self.output), ..Answer::text(text) })
