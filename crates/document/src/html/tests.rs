@@ -45,6 +45,7 @@ fn everything(word: &str) -> Document {
                 figure: word(),
                 verdict: Verdict::Different,
             }],
+            marked: word(),
         }))
         .push(Block::Chart(Chart {
             title: word(),
