@@ -6,8 +6,8 @@ use tenbin_document::Document;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::words::semicolon;
 use tenbin_model::{
-    Answer, Cell, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report, Run, Trial,
-    Verdict,
+    Answer, Cell, CheckedQuestion, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report,
+    Run, Trial, Verdict,
 };
 
 use crate::report::{self, Sheet};
@@ -85,6 +85,11 @@ pub trait Analysis: Sync {
     /// Whether a reader reads this answer before the view.
     fn is_summary(&self, answer: &Answer, is_first_of_cell: bool) -> bool {
         answer.headline || is_first_of_cell
+    }
+
+    /// What became of the claims that a trial was measured for, where it was measured for claims.
+    fn claims(&self, _trial: &Trial) -> Option<CheckedQuestion> {
+        None
     }
 
     /// Judges a trial that was not refused as a whole.

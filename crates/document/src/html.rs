@@ -13,8 +13,9 @@ mod samples;
 mod svg;
 
 use maud::{Markup, html};
-use tenbin_model::Verdict;
+use tenbin_model::{ClaimOutcome, Verdict};
 
+use crate::page::Mark;
 use crate::text::spans;
 use crate::{Block, Document, Table};
 
@@ -99,6 +100,15 @@ fn verdict_class(verdict: Verdict) -> &'static str {
         Verdict::Different => "different",
         Verdict::Equivalent => "same",
         Verdict::Refused => "refused",
+    }
+}
+
+/// The class of a mark's colour.
+fn mark_class(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Verdict(verdict) => verdict_class(verdict),
+        Mark::Claim(ClaimOutcome::Holds) => verdict_class(Verdict::Equivalent),
+        Mark::Claim(ClaimOutcome::Refuted | ClaimOutcome::NotDecided) => verdict_class(Verdict::Refused),
     }
 }
 

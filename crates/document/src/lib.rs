@@ -19,7 +19,7 @@ mod text;
 mod tree;
 
 pub use card::card;
-pub use page::{Page, Samples, Section, Summary};
+pub use page::{Mark, Page, Samples, Section, Summary};
 pub use tenbin_model::words;
 pub use text::shortened;
 pub use tree::{

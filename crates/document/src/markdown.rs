@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::page::{Page, sign};
+use crate::page::Page;
 use crate::text::{shortened, spans};
 use crate::words::comma;
 
@@ -54,11 +54,13 @@ impl Page {
     pub fn markdown(&self) -> String {
         const LONGEST_ANSWER: usize = 600;
         let mut text = format!("### {}\n\n", plain(&self.title));
+        if !self.lead.is_empty() {
+            let _ = writeln!(text, "{}\n", inline(&self.lead));
+        }
         for summary in self.summaries.iter().take(ANSWERS) {
-            let name = self.sections.get(summary.section).map_or("", |section| section.name.as_str());
             let sentence = inline(&shortened(&summary.sentence, LONGEST_ANSWER));
-            let sign = sign(summary.verdict);
-            let _ = writeln!(text, "- {sign} <code>{}</code>: {sentence}", plain(name));
+            let (sign, name) = (summary.mark.sign(), plain(&summary.name));
+            let _ = writeln!(text, "- {sign} <code>{name}</code>: {sentence}");
         }
         if let Some(more) = self.summaries.len().checked_sub(ANSWERS).filter(|more| *more > 0) {
             let _ = writeln!(text, "- and {more} more");
@@ -99,15 +101,21 @@ mod tests {
     use tenbin_model::Verdict;
 
     use super::*;
-    use crate::{Document, Section, Summary};
+    use crate::{Document, Mark, Section, Summary};
 
     fn page(answers: usize, words: &str) -> Page {
         let mut document = Document::new();
         document.paragraph(2, words).line(words);
-        let summary = Summary { section: 0, verdict: Verdict::Refused, sentence: words.into() };
+        let summary = Summary {
+            section: 0,
+            name: words.into(),
+            mark: Mark::Verdict(Verdict::Refused),
+            sentence: words.into(),
+        };
         Page {
             title: words.into(),
             about: vec![(words.into(), words.into())],
+            lead: words.into(),
             summaries: vec![summary; answers],
             remarks: document.clone(),
             sections: vec![Section {
@@ -139,7 +147,9 @@ mod tests {
     #[test]
     fn of_very_many_answers_forty_lines_are_seen_at_most() {
         let markdown = page(1_000, "cas is dearer").markdown();
-        assert!(markdown.starts_with("### cas is dearer\n\n- ○ <code>cas is dearer</code>: cas is dearer\n"));
+        assert!(markdown.starts_with(
+            "### cas is dearer\n\ncas is dearer\n\n- ○ <code>cas is dearer</code>: cas is dearer\n"
+        ));
         assert!(markdown.contains("- and 974 more\n"), "{markdown}");
         assert!(seen(&markdown) <= 40, "{}: {markdown}", seen(&markdown));
     }

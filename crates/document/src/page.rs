@@ -1,6 +1,6 @@
 //! A page: answers first, then a part for each question. [`Page::html`] and [`Page::markdown`] write it.
 
-use tenbin_model::Verdict;
+use tenbin_model::{ClaimOutcome, Verdict};
 
 use crate::{Document, Unit};
 
@@ -11,6 +11,8 @@ pub struct Page {
     pub title: String,
     /// Where its figures are from: names and values.
     pub about: Vec<(String, String)>,
+    /// The answer to all of it, where there is one beside the answers. May be empty.
+    pub lead: String,
     /// The answers, each in a sentence.
     pub summaries: Vec<Summary>,
     /// What holds for all of them.
@@ -24,10 +26,41 @@ pub struct Page {
 pub struct Summary {
     /// The place of the section that holds more.
     pub section: usize,
-    /// What was said.
-    pub verdict: Verdict,
+    /// What is answered: a question or a claim by its name.
+    pub name: String,
+    /// What it came to.
+    pub mark: Mark,
     /// The sentence.
     pub sentence: String,
+}
+
+/// What an answer came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Of a comparison or another question.
+    Verdict(Verdict),
+    /// Of a claim.
+    Claim(ClaimOutcome),
+}
+
+impl Mark {
+    /// As a character.
+    pub(crate) fn sign(self) -> char {
+        match self {
+            Self::Verdict(verdict) => sign(verdict),
+            Self::Claim(ClaimOutcome::Holds) => '✓',
+            Self::Claim(ClaimOutcome::Refuted) => '✗',
+            Self::Claim(ClaimOutcome::NotDecided) => sign(Verdict::Refused),
+        }
+    }
+
+    /// In words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Verdict(verdict) => words(verdict),
+            Self::Claim(outcome) => outcome.in_words(),
+        }
+    }
 }
 
 /// A part of a page.

@@ -120,6 +120,8 @@ pub struct Intervals {
     pub sides: [String; 2],
     /// The ratios.
     pub rows: Vec<Estimate>,
+    /// What a mark is about, where the names of the rows would have it be something else. May be empty.
+    pub marked: String,
 }
 
 /// A ratio, and what came of it.

@@ -70,19 +70,6 @@ impl<'a> Selection<'a> {
                 return Err(Unfit::Usage(format!("--set {key} is given twice")));
             }
         }
-        let has = |descriptor: &Descriptor, key: &str| {
-            descriptor.parameters.iter().any(|parameter| parameter.name == key)
-        };
-        if named.is_empty()
-            && let Some(key) = given.keys().next()
-        {
-            let with = all().filter(|(_, known)| has(known, key)).map(|(_, known)| known.name);
-            let with: Vec<String> = with.collect();
-            let which = if with.is_empty() { "none has it".into() } else { comma(&with) };
-            return Err(Unfit::Usage(format!(
-                "--set {key}: name the experiment that it is for ({which}); without one all are measured, for minutes"
-            )));
-        }
         // A key that nobody knows is left to the first experiment, which names what it does know.
         let orphan = |key: &&String| !picked.iter().any(|(_, descriptor)| has(descriptor, key));
         let orphans: Vec<&String> = given.keys().filter(orphan).collect();
@@ -233,6 +220,36 @@ pub fn titles() -> Vec<Vec<String>> {
 /// Every experiment's name.
 pub fn names() -> Vec<String> {
     all().map(|(_, descriptor)| descriptor.name).collect()
+}
+
+/// The word for all of them.
+pub const ALL: &str = "all";
+
+/// The names of what is to be measured where these words are given, with these settings.
+///
+/// # Errors
+/// A usage error where there is no word: what takes minutes is not begun by accident.
+pub fn asked_for(words: &[String], settings: &[String]) -> Result<Vec<String>, Unfit> {
+    match (words, settings) {
+        ([], [setting, ..]) => {
+            let key = setting.split('=').next().unwrap_or(setting);
+            let with = all().filter(|(_, known)| has(known, key)).map(|(_, known)| known.name);
+            let with: Vec<String> = with.collect();
+            let which = if with.is_empty() { "none has it".into() } else { comma(&with) };
+            Err(Unfit::Usage(format!("--set {key}: name the experiment that it is for ({which})")))
+        }
+        ([], []) => Err(Unfit::Usage(format!(
+            "name a question, or several: {}; `tenbin run {ALL}` asks all of them, for minutes, and `tenbin` alone \
+             asks each quickly, with a line for an answer",
+            comma(names())
+        ))),
+        ([word], _) if word == ALL => Ok(names()),
+        (words, _) => Ok(words.to_vec()),
+    }
+}
+
+fn has(descriptor: &Descriptor, key: &str) -> bool {
+    descriptor.parameters.iter().any(|parameter| parameter.name == key)
 }
 
 fn all() -> impl Iterator<Item = (Experiment<'static>, Descriptor)> {

@@ -142,9 +142,28 @@ impl Instructions {
         Ok(std::iter::once(cycles::CYCLE.to_owned()).chain(own).collect())
     }
 
+    /// That no line is in AT&T's syntax: in Intel's some such lines mean something else, the target first.
+    fn check_syntax(&self) -> Result<(), Unfit> {
+        let begins = |line: &str, mark: char, what: fn(char) -> bool| {
+            line.split(mark).skip(1).any(|rest| rest.starts_with(what))
+        };
+        let is_foreign = |line: &&String| {
+            begins(line, '%', |letter| letter.is_ascii_alphabetic())
+                || begins(line, '$', |letter| letter.is_ascii_digit() || letter == '-')
+        };
+        let mut lines = self.lines.iter().chain([&self.init]);
+        match lines.find(is_foreign).filter(|_| Architecture::HERE == Architecture::X86_64) {
+            Some(line) => Err(Unfit::Usage(format!(
+                "`{line}`: this is AT&T's syntax, and lines are read in Intel's: `mov rbx, rax`, the target first, no % and no $"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// All of them compiled, and what each side is called: first the addition that takes a cycle, then each
     /// in a chain and apart.
     fn linked(&self, cpu: Cpu, within: Duration) -> Result<(Linked, Vec<String>), Unfit> {
+        self.check_syntax()?;
         let here = Architecture::HERE;
         let mut linked = Linked::new(Layouts::Kept, &[cpu], within)?;
         let mut sides = Vec::new();
@@ -445,5 +464,20 @@ fn not_a_worker(side: &str, failure: Failure) -> Unfit {
             needs: "a worker that answers each line with a line".into(),
             remedy: "see `tenbin include --protocol`".into(),
         }),
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_in_the_syntax_of_att_are_refused() {
+        let of = |line: &str, init: &str| {
+            Instructions { lines: vec![line.into()], init: init.into() }.check_syntax().is_err()
+        };
+        // The first is read without an error, and would copy the other way round.
+        assert!(of("movq %rax, %rbx", "") && of("addq $1, rax", "") && of("nop", "movl $-1, %eax"));
+        assert!(!of("mov rbx, rax", "") && !of("add rax, 1", "lea rbx, [rsp]"));
     }
 }

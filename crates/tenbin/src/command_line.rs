@@ -10,7 +10,7 @@ use std::io::IsTerminal;
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::kernels;
-use crate::output::{Answer, Trouble};
+use crate::output::{Answer, Exit, Trouble};
 use crate::verbs::{self, Measure, VERBS, Verb};
 
 /// Weigh two ways of doing a thing at the bottom of this Linux machine.
@@ -60,12 +60,18 @@ pub fn run() -> Result<Answer, Trouble> {
     }
     let mut command = whole();
     match command.try_get_matches_from_mut(&words) {
-        Ok(matches) => verbs::run(VERBS, &matches).unwrap_or_else(|| {
-            let survey = Survey::from_arg_matches(&matches);
-            verbs::survey(&survey.map_err(|error| Trouble::internal(error.to_string()))?.measure)
-        }),
+        Ok(matches) => verbs::run(VERBS, &matches)
+            .unwrap_or_else(|| {
+                let survey = Survey::from_arg_matches(&matches);
+                verbs::survey(&survey.map_err(|error| Trouble::internal(error.to_string()))?.measure)
+            })
+            .map_err(|trouble| match trouble.exit {
+                Exit::Usage => Trouble::usage(wrong::with_hint(trouble.message, &words)),
+                _ => trouble,
+            }),
         Err(error) if error.use_stderr() => {
-            let trouble = Trouble::usage(wrong::in_words(error, &mut command, &words));
+            let message = wrong::in_words(error, &mut command, &words);
+            let trouble = Trouble::usage(wrong::with_hint(message, &words));
             Err(if verbs::weigh::bisects(&words) { verbs::weigh::in_bisection(trouble) } else { trouble })
         }
         // The help or the version.

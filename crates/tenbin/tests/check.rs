@@ -93,7 +93,16 @@ fn the_answer_in_json_has_every_claim_with_its_figures() {
     assert_eq!(question["run"].as_str().unwrap().len(), 64);
     let claim = &question["claims"][0];
     assert_eq!((&claim["outcome"], &claim["figures"][0]["most"]), (&"holds".into(), &100.0.into()));
-    // What is kept says the same.
+    // What is kept says the same, in a report before all else.
+    let page = text(&place.tenbin(&["report", "--markdown", "-o", "-"]).stdout);
+    let (title, rest) = page.split_once("\n\n").unwrap();
+    assert!(title.starts_with("### tenbin: ") && !title.contains('\n'), "{page}");
+    let first = "1 claim: 1 holds\n\n- ✓ <code>q.c</code>: a takes at most 100 s. Holds: ";
+    assert!(rest.starts_with(first), "{page}");
+    let page = text(&place.tenbin(&["report", "-o", "-"]).stdout);
+    let count = page.find("1 claim: 1 holds").unwrap();
+    let sentence = page.find("<span>a takes at most 100 s. Holds: ").unwrap();
+    assert!(count < sentence && sentence < page.find("<section").unwrap(), "{page}");
     let shown = place.tenbin(&["show", "latest"]);
     let sentence = claim["sentence"].as_str().unwrap();
     let (words, shown) = (sentence.split_whitespace(), text(&shown.stdout));

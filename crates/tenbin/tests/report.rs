@@ -88,6 +88,8 @@ fn imported(place: &Place, name: &str, factor: f64) -> String {
 fn runs_stand_side_by_side_and_what_moved_is_first() {
     let place = with_a_run();
     let (one, other) = (imported(&place, "one.json", 1.1), imported(&place, "two.json", 1.25));
+    assert_eq!(ending(&place.tenbin(&["runs", "--label", "before", &one])).0, 0);
+    assert_eq!(ending(&place.tenbin(&["runs", "--label", "after", &other])).0, 0);
     let output = place.tenbin(&["report", &one, &other, "-o", "-"]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let html = text(&output.stdout);
@@ -95,6 +97,9 @@ fn runs_stand_side_by_side_and_what_moved_is_first() {
     // More than ten per cent more, in the third shade.
     assert!(html.contains("<td class=\"more3\">"), "{html}");
     assert!(html.contains("(+13.6 %)"), "{html}");
+    // By what a reader calls them, and with what a mark is about.
+    assert!(html.contains(">before</th>") && html.contains(">after</th>"), "{html}");
+    assert!(html.contains("Within each run old against &lt;b&gt;new&lt;/b&gt;:</li>"), "{html}");
     assert!(html.contains("&lt;b&gt;new&lt;/b&gt;") && !html.contains("<b>new</b>"), "{html}");
 }
 

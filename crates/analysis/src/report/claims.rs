@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use tenbin_document::markdown::{inline, plain};
 use tenbin_document::words::{comma, counted, percent};
-use tenbin_document::{Document, shortened};
+use tenbin_document::{Document, Mark, Summary, shortened};
 use tenbin_model::{CheckReport, CheckedQuestion, ClaimOutcome, JudgedClaim};
 
 /// The outcomes, what is urgent first.
 const OUTCOMES: [ClaimOutcome; 3] = [ClaimOutcome::Refuted, ClaimOutcome::NotDecided, ClaimOutcome::Holds];
 
 /// How many claims there are, and what became of them: `3 claims: 1 holds, 1 refuted, 1 not decided`.
-fn counts(report: &CheckReport) -> String {
+pub(super) fn counts(report: &CheckReport) -> String {
     let CheckReport { holds, refuted, not_decided, .. } = *report;
     let hold = if holds == 1 { "holds" } else { "hold" };
     let each = [(holds, hold), (refuted, "refuted"), (not_decided, "not decided")];
@@ -39,6 +39,19 @@ pub fn claims(report: &CheckReport) -> Document {
         }
     }
     document
+}
+
+/// The claims of a question as answers of a page, what is urgent first.
+pub(super) fn summaries(section: usize, question: &CheckedQuestion) -> impl Iterator<Item = Summary> {
+    OUTCOMES.iter().flat_map(move |outcome| {
+        let own = question.claims.iter().filter(move |claim| claim.outcome == *outcome);
+        own.map(move |claim| Summary {
+            section,
+            name: title(question, claim),
+            mark: Mark::Claim(*outcome),
+            sentence: whole(claim),
+        })
+    })
 }
 
 /// How sure the intervals of a question are, all together; none where no claim asks for one.
@@ -109,7 +122,7 @@ pub fn claims_as_junit(report: &CheckReport) -> String {
                 in_xml(&question.name),
                 in_xml(&claim.name),
             );
-            let whole = format!("{}. {}", claim.claim, sentences(claim));
+            let whole = whole(claim);
             let _ = match (claim.outcome, &question.fault) {
                 (ClaimOutcome::Refuted, _) => writeln!(
                     text,
@@ -135,6 +148,11 @@ pub fn claims_as_junit(report: &CheckReport) -> String {
         text.push_str("  </testsuite>\n");
     }
     text + "</testsuites>\n"
+}
+
+/// The claim, what became of it, and what would decide it.
+fn whole(claim: &JudgedClaim) -> String {
+    format!("{}. {}", claim.claim, sentences(claim))
 }
 
 /// The sentence, and what would decide it.

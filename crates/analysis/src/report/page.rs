@@ -1,9 +1,10 @@
 //! A run as a page.
 
 use tenbin_document::words::comma;
-use tenbin_document::{Block, Document, Page, Section, Summary};
-use tenbin_model::{Answer, Run};
+use tenbin_document::{Block, Document, Mark, Page, Section, Summary};
+use tenbin_model::{Answer, CheckReport, Run};
 
+use super::claims;
 use super::machine::{chosen, machine};
 use super::pictures::{pictures, samples};
 use super::text::{instrument, with_caveat};
@@ -24,6 +25,7 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
         ..Page::default()
     };
     page.remarks.push(folded("All that is known of the machine", machine(&run.machine)));
+    let mut checked = Vec::new();
     for (place, (trial, sheet)) in run.trials.iter().zip(&reported.sheets).enumerate() {
         let descriptor = &trial.descriptor;
         let own = |answer: &&Answer| answer.experiment == descriptor.name;
@@ -31,13 +33,19 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
         for answer in answers.iter().filter(|answer| answer.headline) {
             page.summaries.push(Summary {
                 section: place,
-                verdict: answer.verdict,
+                name: descriptor.name.clone(),
+                mark: Mark::Verdict(answer.verdict),
                 sentence: with_caveat(answer),
             });
         }
+        let analysis = analyses.of(descriptor);
+        if let Some(question) = analysis.and_then(|analysis| analysis.claims(trial)) {
+            page.summaries.extend(claims::summaries(place, &question));
+            checked.push(question);
+        }
         let mut document = sheet.answer.clone();
         let mut all = Vec::new();
-        if let Some(analysis) = analyses.of(descriptor) {
+        if let Some(analysis) = analysis {
             document.append(pictures(analysis, trial, &answers));
             if has_samples {
                 all = samples(analysis, trial);
@@ -54,6 +62,9 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
             document,
             samples: all,
         });
+    }
+    if !checked.is_empty() {
+        page.lead = claims::counts(&CheckReport::of(checked));
     }
     page
 }

@@ -93,6 +93,7 @@ fn intervals<'a>(trial: &Trial, answers: impl IntoIterator<Item = &'a Answer>) -
         title: format!("{} of {right}, as a multiple of that of {whose}", name(quantity)),
         sides: sides(quantity).map(|side| format!("{left} {side}")),
         rows: weighed.into_iter().filter_map(row).collect(),
+        marked: String::new(),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::comma;
-use tenbin_document::{Block, Document, Estimate, Intervals, Page, Section, Summary, Table};
+use tenbin_document::{Block, Document, Estimate, Intervals, Mark, Page, Section, Summary, Table};
 use tenbin_model::{Report, Run, Verdict};
 
+use super::claims;
 use super::page::{folded, short, started};
 use super::pictures::estimate;
 use crate::across::{Across, Measured, Question, in_order, measured};
-use crate::analysis::Reported;
+use crate::analysis::{Analyses, Reported};
 use crate::comparable::compare;
 
 /// So many ratios stand below each other; more of them are folded.
@@ -25,15 +26,20 @@ type Judged = (Run, Reported);
 
 /// Two runs or more next to each other: what is to be said of two of them (`across`), then for each
 /// experiment the ratios of every run, those first that moved most from the first run on.
-pub fn as_page_of_several(runs: &[Judged], across: Option<&Across>) -> Page {
-    let names: Vec<String> = runs.iter().map(|(_, reported)| name(&reported.report)).collect();
+pub fn as_page_of_several(
+    analyses: &Analyses,
+    runs: &[Judged],
+    labels: &[Option<String>],
+    across: Option<&Across>,
+) -> Page {
+    let names = names(runs, labels);
     let ratios: Vec<Vec<Measured>> =
         runs.iter().map(|(run, reported)| measured(run, &reported.report.answers)).collect();
     let experiments =
         in_order(runs.iter().flat_map(|(run, _)| &run.trials).map(|trial| &trial.descriptor.name));
     let mut page = Page {
         title: format!("tenbin: {} runs of {}", runs.len(), comma(&experiments)),
-        about: runs.iter().zip(&names).map(|((run, _), name)| (name.clone(), of_run(run))).collect(),
+        about: names.iter().cloned().zip(runs.iter().map(of_run)).collect(),
         ..Page::default()
     };
     if let Some(across) = across {
@@ -44,7 +50,7 @@ pub fn as_page_of_several(runs: &[Judged], across: Option<&Across>) -> Page {
         let mut document = Document::new();
         let moves = moves(&ratios, experiment);
         if moves.is_empty() {
-            document.append(headlines(runs, &names, experiment));
+            document.append(headlines(analyses, runs, &names, experiment));
         } else {
             document.append(side_by_side(&moves, &names));
         }
@@ -57,14 +63,36 @@ pub fn as_page_of_several(runs: &[Judged], across: Option<&Across>) -> Page {
     page
 }
 
-fn name(report: &Report) -> String {
-    report.run.as_deref().map_or("not kept", short).to_owned()
+/// What tells the runs apart for a reader: the label of each that has one to itself, of others when they were
+/// begun, as exactly as that takes. Where it does not, their ids.
+fn names(runs: &[Judged], labels: &[Option<String>]) -> Vec<String> {
+    /// Letters of a date: to the day, the minute and the second.
+    const DATES: [usize; 3] = [10, 16, 19];
+    let has_to_itself = |label: &String| labels.iter().flatten().filter(|other| *other == label).count() == 1;
+    let by = |letters: usize| {
+        let name = |((run, _), label): (&Judged, &Option<String>)| {
+            if let Some(own) = label.as_ref().filter(|label| has_to_itself(label)) {
+                return Some(own.clone());
+            }
+            let date = run.provenance.started.get(..letters)?.replace('T', " ");
+            Some(comma(label.iter().chain([&date])))
+        };
+        let names: Vec<String> = runs.iter().zip(labels).map(name).collect::<Option<_>>()?;
+        (in_order(names.iter()).len() == names.len()).then_some(names)
+    };
+    let ids = || runs.iter().map(|(_, reported)| id(&reported.report).to_owned()).collect();
+    DATES.into_iter().find_map(by).unwrap_or_else(ids)
 }
 
-/// When a run was made, by what, and on what.
-fn of_run(run: &Run) -> String {
+fn id(report: &Report) -> &str {
+    report.run.as_deref().map_or("not kept", short)
+}
+
+/// When a run was made, its id, by what, and on what.
+fn of_run((run, reported): &Judged) -> String {
     let (provenance, cpu) = (&run.provenance, run.machine.cpu_model.known());
-    let made = [started(run), format!("tenbin {}", provenance.version)];
+    let made =
+        [started(run), format!("run {}", id(&reported.report)), format!("tenbin {}", provenance.version)];
     comma(made.iter().chain(cpu).filter(|words| !words.is_empty()))
 }
 
@@ -91,9 +119,15 @@ fn machines(runs: &[Judged], names: &[String]) -> Document {
 }
 
 /// What an experiment without ratios answered in each run.
-fn headlines(runs: &[Judged], names: &[String], experiment: &str) -> Document {
+fn headlines(analyses: &Analyses, runs: &[Judged], names: &[String], experiment: &str) -> Document {
     let mut document = Document::new();
-    for ((_, reported), name) in runs.iter().zip(names) {
+    for ((run, reported), name) in runs.iter().zip(names) {
+        for trial in run.trials.iter().filter(|trial| trial.descriptor.name == experiment) {
+            let claimed = analyses.of(&trial.descriptor).and_then(|analysis| analysis.claims(trial));
+            for summary in claimed.iter().flat_map(|question| claims::summaries(0, question)) {
+                document.entry(name, format!("{}: {}", summary.name, summary.sentence));
+            }
+        }
         let own = reported
             .report
             .answers
@@ -159,6 +193,7 @@ fn side_by_side(moves: &[Move<'_>], names: &[String]) -> Document {
             title: one.name(),
             sides: Default::default(),
             rows: estimates(one, names),
+            marked: format!("Within each run {} against {}", one.question.left, one.question.right),
         }));
     }
     if !rest.is_empty() {
@@ -207,12 +242,16 @@ fn estimates(one: &Move<'_>, names: &[String]) -> Vec<Estimate> {
 
 /// What is known of two runs; of more, what moved most, which is no verdict.
 fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &[Move<'_>]) -> Vec<Summary> {
+    let summary = |verdict, sentence| Summary {
+        section,
+        name: experiment.into(),
+        mark: Mark::Verdict(verdict),
+        sentence,
+    };
     if let Some(across) = across {
         let own = across.comparisons.iter().filter(|it| it.experiment == experiment);
         let known = own.filter(|it| it.verdict != Verdict::Refused);
-        let summary =
-            |(verdict, sentence): (_, &String)| Summary { section, verdict, sentence: sentence.clone() };
-        let known: Vec<Summary> = known.map(|it| summary((it.verdict, &it.sentence))).collect();
+        let known: Vec<Summary> = known.map(|it| summary(it.verdict, it.sentence.clone())).collect();
         if !known.is_empty() {
             return known;
         }
@@ -220,7 +259,7 @@ fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &
     let Some(first) = moves.first() else { return Vec::new() };
     if first.farthest.exp() < SHADES[0] {
         let sentence = "No ratio lies 1 % or more from that of the first run.".into();
-        return vec![Summary { section, verdict: Verdict::Refused, sentence }];
+        return vec![summary(Verdict::Refused, sentence)];
     }
     let sentence = format!(
         "{} moved most, by {:.1} %; `tenbin compare` of several runs a side says whether runs of the same \
@@ -228,7 +267,7 @@ fn summaries(section: usize, experiment: &str, across: Option<&Across>, moves: &
         first.name(),
         (first.farthest.exp() - 1.0) * 100.0
     );
-    vec![Summary { section, verdict: Verdict::Refused, sentence }]
+    vec![summary(Verdict::Refused, sentence)]
 }
 
 #[cfg(test)]
@@ -254,9 +293,37 @@ mod tests {
         assert!((moves[0].farthest.exp() - 1.05).abs() < 0.005, "{}", moves[0].farthest);
         let names = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(table(&moves, &names).shades, [[0, 0, 0, 2]]);
-        let page = as_page_of_several(&runs, None);
+        let page = as_page_of_several(&comparing(), &runs, &[None, None, None], None);
         assert!(page.summaries[0].sentence.contains("moved most, by 5."), "{:?}", page.summaries);
-        assert_eq!(page.summaries[0].verdict, Verdict::Refused);
+        assert_eq!(page.summaries[0].mark, Mark::Verdict(Verdict::Refused));
+    }
+
+    #[test]
+    fn runs_are_named_by_label_or_date_and_last_by_id() {
+        let begun = |started: &str, id: &str| {
+            let (mut run, mut reported) = judged(1.5);
+            run.provenance.started = started.into();
+            reported.report.run = Some(id.into());
+            (run, reported)
+        };
+        let names = |started: [&str; 2], labels: [Option<&str>; 2]| {
+            let runs = [begun(started[0], "aa"), begun(started[1], "bb")];
+            names(&runs, &labels.map(|label| label.map(str::to_owned))).join(" | ")
+        };
+        let (one, next) = ("2026-11-21T09:30:00.5Z", "2026-11-22T09:30:00.5Z");
+        let (minute, second) = ("2026-11-21T09:31:00.5Z", "2026-11-21T09:30:01.5Z");
+        for (started, labels, expected) in [
+            ([one, one], [Some("old"), Some("new")], "old | new"),
+            ([one, next], [Some("old"), None], "old | 2026-11-22"),
+            ([one, next], [Some("old"), Some("old")], "old, 2026-11-21 | old, 2026-11-22"),
+            ([one, next], [None, None], "2026-11-21 | 2026-11-22"),
+            ([one, minute], [None, None], "2026-11-21 09:30 | 2026-11-21 09:31"),
+            ([one, second], [None, None], "2026-11-21 09:30:00 | 2026-11-21 09:30:01"),
+            ([one, one], [None, None], "aa | bb"),
+            ([one, ""], [None, None], "aa | bb"),
+        ] {
+            assert_eq!(names(started, labels), expected);
+        }
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub(super) fn intervals(intervals: &Intervals) -> Markup {
             @if let [below, above] = &intervals.sides && !below.is_empty() {
                 li { (below) " ◂ 1 ▸ " (above) }
             }
+            @if !intervals.marked.is_empty() { li { (intervals.marked) ":" } }
             @for verdict in [Verdict::Different, Verdict::Equivalent, Verdict::Refused] {
                 @if rows.iter().any(|row| row.verdict == verdict) {
                     li class=(verdict_class(verdict)) {

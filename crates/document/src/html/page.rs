@@ -2,8 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{inline, samples, verdict_class};
-use crate::page::{Page, Summary, sign, words};
+use super::{inline, mark_class, samples};
+use crate::page::{Page, Summary};
 
 /// How it looks: in light, in the dark, and on paper.
 const STYLE: &str = include_str!("style.css");
@@ -44,9 +44,10 @@ impl Page {
                         }
                     }
                     main #answers {
+                        @if !self.lead.is_empty() { p { b { (inline(&self.lead)) } } }
                         @if !self.summaries.is_empty() {
                             nav aria-label="Answers" {
-                                ol.answers { @for summary in &self.summaries { (self.summary(summary)) } }
+                                ol.answers { @for each in &self.summaries { (summary(each)) } }
                             }
                         }
                         (self.remarks.html())
@@ -64,16 +65,16 @@ impl Page {
             }
         }
     }
+}
 
-    fn summary(&self, summary: &Summary) -> Markup {
-        let name = self.sections.get(summary.section).map_or("", |section| section.name.as_str());
-        html! {
-            li class=(verdict_class(summary.verdict)) {
-                span.sign aria-hidden="true" { (sign(summary.verdict)) }
-                a href=(format!("#{}", anchor(summary.section))) { (name) }
-                span.aside { (words(summary.verdict)) ": " }
-                span { (inline(&summary.sentence)) }
-            }
+fn summary(summary: &Summary) -> Markup {
+    let Summary { section, name, mark, sentence } = summary;
+    html! {
+        li class=(mark_class(*mark)) {
+            span.sign aria-hidden="true" { (mark.sign()) }
+            a href=(format!("#{}", anchor(*section))) { (name) }
+            span.aside { (mark.words()) ": " }
+            span { (inline(sentence)) }
         }
     }
 }

@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::*;
 use crate::{
-    Axis, Bars, Chart, Curve, Estimate, Heat, Intervals, Page, Samples, Section, Series, Style, Summary, Unit,
+    Axis, Bars, Chart, Curve, Estimate, Heat, Intervals, Mark, Page, Samples, Section, Series, Style,
+    Summary, Unit,
 };
 
 /// Names by which users have broken out of markup, styles and scripts, a line each.
@@ -44,6 +45,7 @@ fn everything(word: &str) -> Document {
                 figure: word(),
                 verdict: Verdict::Different,
             }],
+            marked: word(),
         }))
         .push(Block::Chart(Chart {
             title: word(),
@@ -60,7 +62,13 @@ fn page(word: &str) -> Page {
     Page {
         title: word.into(),
         about: vec![(word.into(), word.into())],
-        summaries: vec![Summary { section: 0, verdict: Verdict::Refused, sentence: word.into() }],
+        lead: word.into(),
+        summaries: vec![Summary {
+            section: 0,
+            name: word.into(),
+            mark: Mark::Verdict(Verdict::Refused),
+            sentence: word.into(),
+        }],
         remarks: everything(word),
         sections: vec![Section {
             name: word.into(),
@@ -208,9 +216,11 @@ fn one_page_looks_like_this() {
     let page = Page {
         title: "tenbin: pipe".into(),
         about: vec![("kernel".into(), "Linux 6.1".into())],
+        lead: String::new(),
         summaries: vec![Summary {
             section: 0,
-            verdict: Verdict::Different,
+            name: "pipe".into(),
+            mark: Mark::Verdict(Verdict::Different),
             sentence: "A is cheaper.".into(),
         }],
         remarks: Document::new(),

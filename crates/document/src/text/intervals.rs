@@ -45,10 +45,11 @@ pub(super) fn intervals(intervals: &Intervals, width: usize) -> String {
         true => (String::new(), String::new()),
         false => (format!("{below} ◂ "), format!(" ▸ {above}")),
     };
+    let marked = if intervals.marked.is_empty() { String::new() } else { format!("{}: ", intervals.marked) };
     // The 1 stands below the line of 1.
     let start = 2 + name + 2 + column(1.0);
     let left = if left.chars().count() < start { left } else { String::new() };
-    text.push_str(&format!("{left:>start$}1{right}   {}\n", legend(rows)));
+    text.push_str(&format!("{left:>start$}1{right}   {marked}{}\n", legend(rows)));
     text
 }
 
@@ -90,7 +91,10 @@ mod tests {
             row("write : tee", 0.9, 0.7, 1.2, Verdict::Refused),
         ];
         let sides = ["left dearer", "left cheaper"].map(String::from);
-        let text = intervals(&Intervals { title: "right over left".into(), sides, rows }, 100);
+        let text = intervals(
+            &Intervals { title: "right over left".into(), sides, rows, ..Intervals::default() },
+            100,
+        );
         insta::assert_snapshot!(text);
         assert_eq!(intervals(&Intervals::default(), 80), "");
     }

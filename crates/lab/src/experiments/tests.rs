@@ -70,6 +70,7 @@ fn names_are_single_lower_case_words_and_unique() {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     assert!(names.iter().all(|name| name.bytes().all(plain)), "{names:?}");
     assert_eq!(names.len(), EXPERIMENTS.len());
+    assert!(!names.iter().any(|name| name == crate::survey::ALL));
 }
 
 /// What others do on a core slows down different instructions by different amounts.

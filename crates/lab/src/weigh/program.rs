@@ -118,7 +118,7 @@ pub(super) fn arguments(command: &str) -> Vec<String> {
 /// A usage error where there is none, or nobody may execute it: what a shell ends with 127 or 126 for.
 pub(crate) fn program(name: &str, folder: Option<&Path>) -> Result<PathBuf, Unfit> {
     let wrong = |words: &str| Err(Unfit::Usage(format!("`{name}`: {words}")));
-    const NOT_FOUND: &str = "command not found (a shell would end with 127); is it in PATH, and spelt right?";
+    const NOT_FOUND: &str = "command not found (a shell would end with 127): check PATH and the spelling";
     if !name.contains('/') {
         return in_path(name).map_or_else(|| wrong(NOT_FOUND), Ok);
     }

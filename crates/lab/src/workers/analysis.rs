@@ -113,16 +113,16 @@ fn beside_middle_calls(answer: &mut Answer, cell: &Cell, comparison: &Comparison
         Seldom::of(cell, comparison).filter(|seldom| !seldom.is_there && !seldom.is_known(evidence.margin));
     let Some(Seldom { interval: Interval { low, high }, .. }) = unknown else { return };
     let [low, high] = [low, high].map(|end| 100.0 * end.exp_m1());
-    let change = format!("what is done in a few of them may change it by {low:+.1} to {high:+.1} %");
+    let change = format!("what is done in few of the calls may change it by {low:+.1} to {high:+.1} %");
     if answer.verdict == Verdict::Different {
-        let own = format!("That is by the middle calls of each epoch: {change}.");
+        let own = format!("That is by one call of the sixteen in each epoch: {change}.");
         answer.caveat =
             Some(answer.caveat.take().map_or_else(|| own.clone(), |before| format!("{before} {own}")));
         return;
     }
     let refusal = Refusal {
         reached: format!(
-            "by their middle calls {} and {} cost the same within {} (ratio {}), and {change}",
+            "by one call of the sixteen in each epoch {} and {} cost the same within {} (ratio {}), and {change}",
             evidence.left,
             evidence.right,
             percent(evidence.margin),
@@ -148,14 +148,14 @@ fn seldom(trial: &Trial, cell: &Cell, comparison: &Comparison) -> Option<Finding
     Some(Finding {
         experiment: trial.descriptor.name.clone(),
         sentence: format!(
-            "{} takes longer in a few of its calls: against {} it is {} dearer by whole epochs than by \
-             their middle calls. The answer is for whole epochs.",
+            "{} takes longer in a few of its calls: against {} it is {} dearer by all calls of an epoch than \
+             by the one in its middle. The answer is for whole epochs.",
             name(dearer),
             name(other),
             percent(factor.max(1.0 / factor) - 1.0)
         ),
         evidence: format!(
-            "whole epochs give {} times the ratio that their middle calls give",
+            "all calls of an epoch give {} times the ratio that the one in its middle gives",
             three_digits(factor)
         ),
         confidence: "the exact interval of that at 0.1 % excludes 1".into(),
@@ -274,9 +274,9 @@ mod tests {
     fn two_are_the_same_once_it_is_known_what_they_do_seldom() {
         for (ratio, noise, seldom, verdict, words) in [
             (1.0, 0.005, 0.0, Verdict::Equivalent, "cost the same within 1 %"),
-            (1.0, 0.3, 0.0, Verdict::Refused, "what is done in a few of them may change it by"),
+            (1.0, 0.3, 0.0, Verdict::Refused, "what is done in few of the calls may change it by"),
             // A difference stands, with what may come to it.
-            (1.011, 0.3, 0.0, Verdict::Different, "That is by the middle calls of each epoch"),
+            (1.011, 0.3, 0.0, Verdict::Different, "That is by one call of the sixteen in each epoch"),
             (1.02, 0.01, 0.0, Verdict::Different, "over 64 processes of each, which differ by no more"),
         ] {
             let judged = answer(ratio, noise, seldom);

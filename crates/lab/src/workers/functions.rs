@@ -329,7 +329,15 @@ impl Linked {
         }
         linked.map_err(|fault| {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-            Unfit::Usage(format!("{}: {fault}", names.join(" ")))
+            let (names, fault) = (names.join(" "), fault.to_string());
+            let is_missing = fault.contains("undefined") && fault.contains("tenbin_run");
+            Unfit::Usage(match is_missing {
+                true => format!(
+                    "{names}: there is no function `tenbin_run`, which is what is weighed; `tenbin include` prints the header that \
+                     says what it has to do"
+                ),
+                false => format!("{names}: {fault}"),
+            })
         })
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use clap::Command;
-use tenbin_lab::survey::descriptors;
+use tenbin_lab::survey::{ALL, descriptors};
 
 use super::whole;
 
@@ -66,8 +66,11 @@ fn refused(words: &[String]) -> Option<String> {
     let Some(("run", run)) = matches.subcommand() else { return inner };
     let all = descriptors();
     let named: Vec<&String> = run.get_many("experiments").into_iter().flatten().collect();
-    let unknown = named.iter().find(|name| !all.iter().any(|it| it.name == ***name));
-    let asked = || all.iter().filter(|it| named.is_empty() || named.contains(&&it.name));
+    if named.is_empty() && !run.contains_id("from") {
+        return Some("it names no question".into());
+    }
+    let unknown = named.iter().find(|name| ***name != ALL && !all.iter().any(|it| it.name == ***name));
+    let asked = || all.iter().filter(|it| named.contains(&&it.name));
     let mut settings =
         words.windows(2).filter(|pair| pair[0] == "--set").filter_map(|pair| pair[1].split('=').next());
     let unset = settings.find(|key| !asked().any(|it| it.parameters.iter().any(|set| set.name == *key)));

@@ -12,7 +12,7 @@ use crate::output::{Answer, Trouble};
 #[derive(Args)]
 pub struct Fib {
     /// Which one
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u64).range(..=100_000_000))]
+    #[arg(value_name = "N", value_parser = number)]
     n: u64,
     /// In hexadecimal, which takes no division
     #[arg(long)]
@@ -34,6 +34,12 @@ impl Work for Fib {
             Some(ends) => abbreviated(n, &number.to_string(), ends as usize),
         }))
     }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    const MOST: u64 = 100_000_000;
+    let number = text.parse().ok().filter(|number| *number <= MOST);
+    number.ok_or_else(|| format!("it is a number in digits, from 0 to {MOST}"))
 }
 
 /// How many digits there are, and those at both ends; all of them where nothing would be left out.

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use tenbin_analysis::report;
 use tenbin_lab::analyses;
-use tenbin_store::RunId;
+use tenbin_store::{Label, RunId};
 
 use super::{Verb, Work, compare, show};
 use crate::output::{Answer, Trouble, can_be_written};
-use crate::store::{open_existing, resolve};
+use crate::store::{open_existing, resolve, trouble};
 
 /// Write a run as one file for a browser: answers, pictures, tables
 ///
@@ -56,13 +56,16 @@ impl Work for Report {
         }
         let load = |id: &RunId| show::load(&store, &id.to_string());
         let runs: Vec<_> = ids.iter().map(load).collect::<Result<_, _>>()?;
+        let labels = store.labels().map_err(trouble)?;
+        let label = |id: &RunId| labels.get(id).and_then(|labels| labels.first()).map(Label::to_string);
+        let labels: Vec<_> = ids.iter().map(label).collect();
         let page = match &runs[..] {
             [(run, reported)] => report::as_page(&analyses(), run, reported, self.samples),
             [_, _] => {
                 let across = compare::sides(&store, &ids[..1], &ids[1..])?;
-                report::as_page_of_several(&runs, Some(&across))
+                report::as_page_of_several(&analyses(), &runs, &labels, Some(&across))
             }
-            several => report::as_page_of_several(several, None),
+            several => report::as_page_of_several(&analyses(), several, &labels, None),
         };
         let text = if self.markdown { page.markdown() } else { page.html() };
         Ok(Answer { to: Some(self.output), ..Answer::text(text) })

@@ -96,6 +96,10 @@ impl Analysis for OfClaims {
         Claims::of(descriptor).iter().any(|claim| bench.depends(claim))
     }
 
+    fn claims(&self, trial: &Trial) -> Option<CheckedQuestion> {
+        Some(judged(trial))
+    }
+
     fn judge(&self, _machine: &Machine, trial: &Trial) -> Judged {
         let mut view = Document::new();
         for claim in judged(trial).claims {

@@ -409,23 +409,32 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
 
 /// Types that are written as a text and read by a function of `values`.
 macro_rules! read_from_text {
-    ($($name:ident($inner:ty) by $read:path),* $(,)?) => {$(
+    ($($name:ident($inner:ty) by $read:path, $like:literal;)*) => {$(
         struct $name($inner);
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                $read(&text).map(Self).map_err(|why| D::Error::custom(format!("`{text}`: {why}")))
+                struct Quoted;
+                impl Visitor<'_> for Quoted {
+                    type Value = $inner;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($like)
+                    }
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$inner, E> {
+                        $read(text).map_err(|why| E::custom(format!("`{text}`: {why}")))
+                    }
+                }
+                deserializer.deserialize_str(Quoted).map(Self)
             }
         }
     )*};
 }
 
 read_from_text! {
-    Within(Picoseconds) by values::time,
-    Margin(f64) by values::margin,
-    Level(f64) by values::level,
-    Metric(Quantity) by values::metric,
+    Within(Picoseconds) by values::time, "a time in quotes, like \"8s\"";
+    Margin(f64) by values::margin, "a percentage in quotes, like \"2 %\"";
+    Level(f64) by values::level, "a percentage in quotes, like \"5 %\"";
+    Metric(Quantity) by values::metric, "a metric in quotes, like \"memory\"";
 }
 
 /// What is run around each run: the same for all commands, or a table with one for each.

@@ -129,6 +129,11 @@ fn a_wrong_file_is_named_with_line_and_word() {
         (of("comands.old = 'true'"), "tenbin.toml:3: unknown field `comands`, expected one of `commands`"),
         (of("within = '2 days'"), "tenbin.toml:3: `2 days`: it is a number with ms, s, min or h"),
         (of("level = '50%'"), "tenbin.toml:3: `50%`: it is a percentage from 0.01 to 20"),
+        (
+            of("within = 8"),
+            "tenbin.toml:3: invalid type: integer `8`, expected a time in quotes, like \"8s\"",
+        ),
+        (of("margin = 0.5"), "expected a percentage in quotes, like \"2 %\""),
         (of("metrics = ['speed']"), "tenbin.toml:3: `speed`: it is wall,"),
         (of("runs = 0"), "tenbin.toml:3: "),
         (of("prepare = 3"), "tenbin.toml:3: invalid type: integer `3`, expected a command"),

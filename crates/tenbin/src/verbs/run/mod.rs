@@ -26,13 +26,13 @@ use crate::terminal;
 /// Measure experiments and show everything about them
 ///
 /// Each is shown as soon as it is known, and of several a line each at the end. An interrupt (Ctrl-C)
-/// ends it early: what is finished is shown and kept; a second one ends it at once. All experiments take
+/// ends it early: what is finished is shown and kept; a second one ends it at once. `all` takes
 /// about 80 seconds with --quick, 200 seconds without, and up to half an hour with --thorough; one takes
 /// 2 to 40 seconds.
 #[derive(Args)]
 #[command(after_help = knobs())]
 pub struct Run {
-    /// Their names, as `tenbin list` has them; all of them if none is given
+    /// Their names, as `tenbin list` has them, or `all`; of --from published all of them if none is given
     #[arg(value_name = "EXPERIMENT")]
     experiments: Vec<String>,
     /// Turn a knob of an experiment (see `tenbin show EXPERIMENT`)
@@ -88,9 +88,14 @@ pub const VERB: Verb = Verb {
         Schema::of::<Report>("report", "Measurements: `tenbin`, `run`, `show RUN`"),
         Schema::of::<Processes>("processes", "One question in several processes: `run --processes`"),
     ],
-    words: &[("experiments", names)],
+    words: &[("experiments", offered)],
     ..Verb::of::<Run>("run")
 };
+
+/// What a shell may offer to run.
+fn offered() -> Vec<String> {
+    names().into_iter().chain([survey::ALL.into()]).collect()
+}
 
 /// The experiments, the tables that each reads, and what `--set` turns in it, for the help.
 fn knobs() -> String {
@@ -110,11 +115,14 @@ fn knobs() -> String {
 }
 
 impl Work for Run {
-    fn run(self) -> Result<Answer, Trouble> {
-        match (&self.from, self.processes) {
-            (Some(from), _) => of_others(&self, from),
-            (None, Some(count)) => processes::run(&self, count),
-            (None, None) => measured(&self),
+    fn run(mut self) -> Result<Answer, Trouble> {
+        if let Some(from) = &self.from {
+            return of_others(&self, from);
+        }
+        self.experiments = survey::asked_for(&self.experiments, &self.settings)?;
+        match self.processes {
+            Some(count) => processes::run(&self, count),
+            None => measured(&self),
         }
     }
 }
