@@ -156,7 +156,8 @@ fn ratios(name: &str, count: usize) -> String {
         verdict: Verdict::Different,
     };
     let sides = [String::new(), String::new()];
-    Block::Intervals(Intervals { title: "Time".into(), sides, rows: vec![row; count] }).html().into_string()
+    let (title, marked) = ("Time".into(), String::new());
+    Block::Intervals(Intervals { title, sides, marked, rows: vec![row; count] }).html().into_string()
 }
 
 #[test]
