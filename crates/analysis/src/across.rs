@@ -247,7 +247,7 @@ fn order(first: &[Kept<'_>], second: &[Kept<'_>]) -> Option<String> {
     let before = |one: &[String], other: &[String]| one.last() < other.first();
     (before(&ours, &theirs) || before(&theirs, &ours)).then(|| {
         "All runs of one side were made before the first of the other: whatever changed meanwhile is in the \
-         difference too. Take them in turns."
+         difference too. Where both can still be measured, take them in turns."
             .into()
     })
 }

@@ -82,7 +82,7 @@ impl Distances {
             Why::TooFewBlocks => Refusal {
                 reached: format!("{} whole blocks were measured and {} left out", self.blocks, self.skipped),
                 needs: format!("at least {LEAST_BLOCKS} blocks that hold every pair"),
-                remedy: "measure for longer".into(),
+                remedy: format!("measure for longer; in a file of figures, each pair {LEAST_BLOCKS} times"),
             },
             Why::LoneCpu => Refusal {
                 reached: format!("{gap}, and one of its groups is a single CPU"),
