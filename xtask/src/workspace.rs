@@ -23,6 +23,12 @@ pub enum Profile {
     Dist,
 }
 
+/// Where cargo keeps what it fetched.
+pub fn cargo_home() -> PathBuf {
+    let named = env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| Some(env::home_dir()?.join(".cargo"))).unwrap_or_default()
+}
+
 impl Workspace {
     /// The workspace of the current folder.
     pub fn find() -> Result<Self, Failure> {
@@ -97,15 +103,13 @@ impl Workspace {
     /// What a binary that is shipped is built with beside its profile: no tables for unwinding, as a panic
     /// aborts; and no path of this machine, so that another one builds the same.
     fn flags(&self) -> String {
-        let sources = env::var_os("CARGO_HOME").map(PathBuf::from);
-        let sources = sources.or_else(|| Some(env::home_dir()?.join(".cargo"))).unwrap_or_default();
         let remapped = |path: &Path, name| format!("--remap-path-prefix={}={name}", path.display());
         let flags = [
             "-Cforce-unwind-tables=no".to_owned(),
             "-Clink-arg=-Wl,--no-eh-frame-hdr,-z,pack-relative-relocs,-T,xtask/src/dist/no-unwind.ld"
                 .to_owned(),
             remapped(&self.root, "tenbin"),
-            remapped(&sources.join("registry/src"), "crates"),
+            remapped(&cargo_home().join("registry/src"), "crates"),
         ];
         format!("target.'cfg(all(target_os = \"linux\", target_env = \"gnu\"))'.rustflags={flags:?}")
     }

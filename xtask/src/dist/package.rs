@@ -60,6 +60,7 @@ pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure
     if packages.exists() {
         fs::remove_dir_all(&packages).map_err(|error| cannot("empty", &packages, &error))?;
     }
+    forget_unpacked()?;
     let words = ["package", "--workspace", "--exclude", "xtask", "--allow-dirty"];
     workspace.cargo().arguments(words).run()?;
     for entry in fs::read_dir(&packages).map_err(|error| cannot("read", &packages, &error))? {
@@ -67,6 +68,23 @@ pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure
         if from.extension().is_some_and(|extension| extension == "crate") {
             let to = folder.join(from.file_name().unwrap_or_default());
             fs::copy(&from, &to).map_err(|error| cannot("copy to", &to, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what cargo unpacked of our crates for an earlier call: it goes by their version, and would build
+/// that in place of what was packaged now. Its folders of registries without a host are those of such calls.
+fn forget_unpacked() -> Result<(), Failure> {
+    let sources = crate::workspace::cargo_home().join("registry/src");
+    let below =
+        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let begins = |path: &Path, with: &str| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with))
+    };
+    for registry in below(&sources).filter(|path| begins(path, "-")) {
+        for folder in below(&registry).filter(|path| begins(path, "tenbin")) {
+            fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
         }
     }
     Ok(())

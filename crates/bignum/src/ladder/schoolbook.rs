@@ -12,9 +12,7 @@ const ROWS: usize = 4;
 
 /// Adds `long * digits` to the lowest limbs of `place`, which is as long as both together. What its
 /// highest limbs held is lost: they must be zeros.
-///
-/// It is a function of its own so that its loop has all registers: within another one digits lay in memory.
-#[inline(never)]
+#[inline(always)]
 fn add_rows<const N: usize>(place: &mut [Limb], long: &[Limb], digits: &[Limb; N]) {
     let (low, high) = place.split_at_mut(long.len());
     let mut carries = [0; N];
