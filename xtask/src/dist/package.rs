@@ -35,6 +35,7 @@ pub(super) fn debian(
         fs::copy(from, &to).map_err(|error| cannot("copy to", &to, &error))?;
     }
     architecture.command(binary).arguments(["man", "--into"]).argument(&pages).run()?;
+    Command::new("gzip").arguments(["--best", "--no-name", "--recursive"]).argument(&pages).run()?;
     for (shell, name) in COMPLETIONS {
         write(&files.join(name), &architecture.command(binary).arguments(["completions", shell]).read()?)?;
     }
