@@ -12,6 +12,7 @@ use crate::architecture::{self, Architecture};
 use crate::command::Command;
 use crate::disassembly;
 use crate::failure::Failure;
+use crate::files::{cannot, read, write};
 use crate::requirement::{self, Requirement};
 use crate::workspace::{Profile, Workspace};
 
@@ -96,19 +97,4 @@ fn again(workspace: &Workspace, architecture: Option<&str>, folder: &Path) -> Re
         format!("these differ, or are there once:\n{}\n{other}", unlike.join("\n")),
         "commit what was changed, then look for what depends on the folder or on the time",
     ))
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| cannot("read", path, &error))
-}
-
-/// Puts `text` at `path`, with the folders above it.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|error| cannot("write", path, &error))
-}
-
-fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("{verb} {}", path.display()), error, "make room there, and make it writable")
 }

@@ -11,6 +11,7 @@ mod dist;
 mod emulated;
 mod evaluation;
 pub mod failure;
+mod files;
 pub mod guests;
 mod modules;
 pub mod requirement;

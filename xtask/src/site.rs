@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::architecture::{Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
+use crate::files::{cannot, read, write};
 use crate::step::Outcome;
 use crate::workspace::{Profile, Workspace};
 
@@ -219,20 +220,6 @@ fn sitemap(url: &str, names: &[String]) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{places}</urlset>\n"
     )
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| cannot("read", path, &error))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let folder = path.parent().unwrap_or(path);
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|error| cannot("write", path, &error))
-}
-
-fn cannot(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("{verb} {}", path.display()), error, "look whether it is there and there is room")
 }
 
 #[cfg(test)]

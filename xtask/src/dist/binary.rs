@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Object, ObjectKind, ObjectSection, SectionFlags, elf};
 
-use super::cannot;
 use crate::architecture::{Architecture, Target};
 use crate::command::Command;
 use crate::disassembly;
 use crate::failure::Failure;
+use crate::files::cannot;
 use crate::workspace::{Profile, Workspace};
 
 /// What a binary may have at most, in bytes.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{cannot, read};
 use crate::architecture::Architecture;
 use crate::failure::Failure;
+use crate::files::{cannot, read};
 use crate::workspace::Workspace;
 use tenbin_model::words::comma;
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{cannot, write};
 use crate::architecture::{Architecture, Target};
 use crate::command::Command;
 use crate::failure::Failure;
+use crate::files::{cannot, write};
 use crate::workspace::Workspace;
 
 /// cargo-deb's version; docs/dependencies.md has its licence and why it is used.
