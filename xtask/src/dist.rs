@@ -74,16 +74,12 @@ fn again(workspace: &Workspace, architecture: Option<&str>, folder: &Path) -> Re
     let clone = Command::new("git").arguments(["clone", "--quiet"]).argument(workspace.root());
     clone.argument(&checkout).run()?;
     let target = place.join("target");
-    let manifest = checkout.join("Cargo.toml");
     workspace
         .cargo()
         .directory(&checkout)
-        .arguments(["run", "--quiet", "--manifest-path"])
-        .argument(&manifest)
-        .arguments(["--package", "xtask", "--", "dist"])
+        .arguments(["run", "--quiet", "--package", "xtask", "--", "dist"])
         .arguments(architecture)
         .variable("CARGO_TARGET_DIR", &target)
-        .variable("CARGO_MANIFEST_DIR", checkout.join("xtask"))
         .run()?;
     let other = target.join("xtask/dist").join(SUMS);
     let (one, other) = (read(&folder.join(SUMS))?, read(&other)?);
