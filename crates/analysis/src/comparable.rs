@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tenbin_document::words::{and, comma, semicolon};
 use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Virtualisation, cpu_ranges};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Bytes, Cpu};
+use tenbin_model::{Bytes, Cpu, Picoseconds};
 
 /// What a difference means for a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -110,7 +110,7 @@ const FIELDS: &[Field] = &[
     ("clock", "clock resolution", May, Amount(|m| map(&m.clock, |c| c.resolution_ps), 0.5, 0.0, picoseconds)),
     ("governor", "governor", Changes, Words(|m| seen(&m.governor))),
     ("turbo", "turbo", Changes, Words(|m| seen(&m.turbo))),
-    ("smt", "simultaneous multithreading", Changes, Words(|m| seen(&m.smt))),
+    ("smt", "simultaneous multithreading", Changes, Words(|m| map(&m.smt, |control| threads(control)))),
     ("transparent_huge_pages", "transparent huge pages", Changes, Words(|m| seen(&m.transparent_huge_pages))),
     ("huge_page_sizes", "huge page sizes", May, Words(|m| map(&m.huge_page_sizes, |sizes| listed(sizes)))),
     ("page_size", "page size", Changes, Words(|m| known(&m.page_size))),
@@ -306,8 +306,18 @@ fn listed<T: std::fmt::Display>(values: &[T]) -> String {
     comma(values)
 }
 
+/// The kernel's words for its control of threads of a core (`cpuhp_smt_control`, `kernel/cpu.c`), as words.
+fn threads(control: &str) -> String {
+    match control {
+        "forceoff" => "off until the next start".into(),
+        "notsupported" => "not supported".into(),
+        "notimplemented" => "not implemented".into(),
+        other => other.into(),
+    }
+}
+
 fn picoseconds(value: f64) -> String {
-    format!("{} ps", three_digits(value))
+    Picoseconds(value.round() as u64).to_string()
 }
 
 fn bytes(value: f64) -> String {

@@ -128,6 +128,9 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
             None => show(&answer.text),
             Some(path) => {
                 let written = write_whole(path, |out| out.write_all(answer.text.as_bytes()));
+                if written.is_ok() && matches!(Destination::of(path), Ok(Destination::File(_))) {
+                    say(&format!("Wrote {}.", path.display()));
+                }
                 // An answer that its file does not take is not lost.
                 written.inspect_err(|_| drop(show(&answer.text)))
             }

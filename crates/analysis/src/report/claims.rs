@@ -11,7 +11,7 @@ use tenbin_model::{CheckReport, CheckedQuestion, ClaimOutcome, JudgedClaim};
 const OUTCOMES: [ClaimOutcome; 3] = [ClaimOutcome::Refuted, ClaimOutcome::NotDecided, ClaimOutcome::Holds];
 
 /// How many claims there are, and what became of them: `3 claims: 1 holds, 1 refuted, 1 not decided`.
-pub(super) fn counts(report: &CheckReport) -> String {
+pub fn claim_counts(report: &CheckReport) -> String {
     let CheckReport { holds, refuted, not_decided, .. } = *report;
     let hold = if holds == 1 { "holds" } else { "hold" };
     let each = [(holds, hold), (refuted, "refuted"), (not_decided, "not decided")];
@@ -25,7 +25,7 @@ pub(super) fn counts(report: &CheckReport) -> String {
 /// The answer, then every claim with what became of it.
 pub fn claims(report: &CheckReport) -> Document {
     let mut document = Document::new();
-    document.line(counts(report));
+    document.line(claim_counts(report));
     for question in &report.questions {
         for claim in &question.claims {
             document.space().paragraph(0, format!("{}: {}", title(question, claim), claim.claim));
@@ -190,7 +190,7 @@ const LONGEST: usize = 600;
 
 /// The claims as a page in Markdown: what is refuted, what is not decided, and, folded, what holds.
 pub fn claims_as_markdown(report: &CheckReport) -> String {
-    let mut text = format!("### tenbin check: {}\n", counts(report));
+    let mut text = format!("### tenbin check: {}\n", claim_counts(report));
     let mut room = SHOWN;
     for outcome in OUTCOMES {
         let all: Vec<_> = report.with(outcome).collect();

@@ -16,7 +16,7 @@ pub use blame::{blame, contracts};
 pub(crate) use brief::with_brief;
 pub use brief::{marks, measured_on, survey};
 pub use calibration::calibration;
-pub use claims::{claims, claims_as_junit, claims_as_markdown, claims_listed};
+pub use claims::{claim_counts, claims, claims_as_junit, claims_as_markdown, claims_listed};
 pub use machine::{machine, machine_card};
 pub use page::as_page;
 pub use pictures::ratios;

@@ -64,7 +64,9 @@ pub fn as_page(analyses: &Analyses, run: &Run, reported: &Reported, has_samples:
         });
     }
     if !checked.is_empty() {
-        page.lead = claims::counts(&CheckReport::of(checked));
+        page.title =
+            format!("tenbin check: {}", comma(checked.iter().map(|question| question.name.as_str())));
+        page.lead = claims::claim_counts(&CheckReport::of(checked));
     }
     page
 }

@@ -31,8 +31,8 @@ pub fn tail(report: &Report) -> Document {
 /// What the intervals do not cover, and what is known of the instrument's errors where the report was
 /// measured, or how to come to know it.
 pub fn instrument(report: &Report) -> Document {
-    const UNKNOWN: &str = "How often this instrument errs on that machine is not known yet: `tenbin calibrate` \
-         measures it there in ten minutes.";
+    const UNKNOWN: &str = "How often tenbin errs on the machine of this run is not known yet: `tenbin \
+         calibrate`, run there, measures it in ten minutes.";
     let mut document = Document::new();
     // What is found by looking has no error rate.
     if report.answers.is_empty() {

@@ -183,15 +183,14 @@ fn interpolate(
 /// Divides a multiple of 3 by 3, from the low end: each limb of the quotient is the limb that is left
 /// times 1/3 modulo 2^64, and what three of it carry is owed by the next limb.
 fn divide_by_three(multiple: &mut [Limb]) {
-    let mut owed = 0;
-    for limb in multiple.iter_mut() {
+    let owed = span::carried(multiple, 0, |limb, owed| {
         let (rest, borrow) = limb.overflowing_sub(owed);
         let quotient = rest.wrapping_mul(THIRD);
         *limb = quotient;
         // The high limb of 3 * quotient: 0, 1 or 2.
         let carried = Limb::from(quotient > Limb::MAX / 3) + Limb::from(quotient > Limb::MAX / 3 * 2);
-        owed = carried + Limb::from(borrow);
-    }
+        carried + Limb::from(borrow)
+    });
     debug_assert_eq!(owed, 0, "the number was not a multiple of 3");
 }
 

@@ -16,8 +16,8 @@ use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::words::capitalised;
 use tenbin_document::{Document, Table};
 use tenbin_model::{
-    Cell, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine, Picoseconds,
-    Purpose, Quantity, Refusal, Role, Trial, VariantIndex,
+    Cell, CheckReport, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine,
+    Picoseconds, Purpose, Quantity, Refusal, Role, Trial, VariantIndex,
 };
 
 use super::grammar::{Claim, Kind};
@@ -102,7 +102,9 @@ impl Analysis for OfClaims {
 
     fn judge(&self, _machine: &Machine, trial: &Trial) -> Judged {
         let mut view = Document::new();
-        for claim in judged(trial).claims {
+        let report = CheckReport::of(vec![judged(trial)]);
+        view.line(report::claim_counts(&report)).space();
+        for claim in report.questions.iter().flat_map(|question| &question.claims) {
             view.entry(&claim.name, &claim.sentence);
             if let Some(needs) = &claim.needs {
                 view.entry("", needs);

@@ -145,8 +145,15 @@ pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
 /// Some experiments, and everything about them.
 fn measured(asked: &Run) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
-    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &detail, Ending::Survey)?;
     let names = survey.asked();
+    // What an experiment builds on was not asked for: its answers alone.
+    let text = |part: &Reported, width: usize| match &part.report.answers[..] {
+        [first, ..] if !names.contains(&first.experiment.as_str()) => {
+            report::survey(&part.report, width).text(width)
+        }
+        _ => detail(part, width),
+    };
+    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &text, Ending::Survey)?;
     let mut asked_for =
         report.answers.iter().filter(|answer| names.contains(&answer.experiment.as_str())).peekable();
     // Where nothing was to be weighed, what was found is the answer.
@@ -270,7 +277,7 @@ pub fn answered(
         None => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
     };
     if !measure.outlet.form.json {
-        let is_several = measured.run.trials.len() > 1;
+        let is_several = survey.asked().len() > 1;
         match ending {
             Ending::Survey if is_several => {
                 let lines = report::survey(&report, width).text(width) + &report::marks().text(width);
