@@ -16,6 +16,7 @@ pub mod elf;
 pub mod experiment;
 pub mod finding;
 pub mod machine;
+pub mod profile;
 pub mod rows;
 pub mod run;
 pub mod sample;
@@ -36,6 +37,7 @@ pub use experiment::{
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
+pub use profile::Profile;
 pub use rows::{Row, Rows, WrongCell};
 pub use run::{
     Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, RunSummary,
