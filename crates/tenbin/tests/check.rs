@@ -96,7 +96,7 @@ fn the_answer_in_json_has_every_claim_with_its_figures() {
     // What is kept says the same, in a report before all else.
     let page = text(&place.tenbin(&["report", "--markdown", "-o", "-"]).stdout);
     let (title, rest) = page.split_once("\n\n").unwrap();
-    assert!(title.starts_with("### tenbin: ") && !title.contains('\n'), "{page}");
+    assert!(title.starts_with("### tenbin check: q") && !title.contains('\n'), "{page}");
     let first = "1 claim: 1 holds\n\n- ✓ <code>q.c</code>: a takes at most 100 s. Holds: ";
     assert!(rest.starts_with(first), "{page}");
     let page = text(&place.tenbin(&["report", "-o", "-"]).stdout);
