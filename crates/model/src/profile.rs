@@ -103,6 +103,46 @@ pub enum Kind {
     Interrupt,
 }
 
+impl Kind {
+    /// What a system call of this name is: [`Kind::Wait`] where all that it does is to wait for another process
+    /// or thread, or until something happens. One that waits now and then for what it is asked for (`read` of a
+    /// pipe, `accept`) is a [`Kind::Call`].
+    pub fn of_call(name: &str) -> Self {
+        match name {
+            "wait4"
+            | "waitid"
+            | "waitpid"
+            | "poll"
+            | "ppoll"
+            | "ppoll_time64"
+            | "select"
+            | "_newselect"
+            | "pselect6"
+            | "pselect6_time64"
+            | "epoll_wait"
+            | "epoll_pwait"
+            | "epoll_pwait2"
+            | "futex"
+            | "futex_time64"
+            | "futex_wait"
+            | "futex_waitv"
+            | "pause"
+            | "nanosleep"
+            | "clock_nanosleep"
+            | "clock_nanosleep_time64"
+            | "restart_syscall"
+            | "rt_sigsuspend"
+            | "sigsuspend"
+            | "rt_sigtimedwait"
+            | "rt_sigtimedwait_time64"
+            | "io_getevents"
+            | "io_pgetevents"
+            | "io_pgetevents_time64" => Self::Wait,
+            _ => Self::Call,
+        }
+    }
+}
+
 /// What threads did, added up over all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Activity {

@@ -1,0 +1,3 @@
+//! Where the time of a command went: readers of what other tools wrote of it.
+
+pub mod log;
