@@ -213,6 +213,11 @@ impl Log {
                 self.cut = true;
                 return self.is_unread(self.lines, excerpt(text));
             }
+            // A leader of which the event is lost.
+            Event::Note if !whole && !text.ends_with(b"---") && !text.trim_ascii().is_empty() => {
+                self.cut = true;
+                return self.is_unread(self.lines, excerpt(text));
+            }
             Event::Called { call, arguments, returned } => {
                 self.interned(call).map(|call| self.called(&line, time, call, arguments, returned)).is_some()
             }
