@@ -1,3 +1,4 @@
-//! Where the time of a command went: readers of what other tools wrote of it.
+//! Where the time of a command went: observed here, or as other tools wrote of it.
 
+pub mod kernel;
 pub mod log;

@@ -348,7 +348,8 @@ impl Profiler {
         set_name(&was).map_err(|error| fault("name this thread", error.into()))?;
         let ended = ended?;
         let observation = self.read(nanoseconds_now());
-        let observation = observation.map_err(|why| fault("read what BPF programs added up", io::Error::other(why)))?;
+        let observation =
+            observation.map_err(|why| fault("read what BPF programs added up", io::Error::other(why)))?;
         Ok((ended, observation))
     }
 
