@@ -251,8 +251,8 @@ static __always_inline __u32 length(__u64 time)
 	return power < LENGTHS ? power : LENGTHS - 1;
 }
 
-// What the thread was in is over.
-static __always_inline void close(struct thread *thread, __u64 now, int failed)
+// What the thread was in is over. As strace does, calls that never return are not counted.
+static __always_inline void close(struct thread *thread, __u64 now, int returned, int failed)
 {
 	__u32 number = thread->row;
 	struct row *row;
@@ -267,9 +267,11 @@ static __always_inline void close(struct thread *thread, __u64 now, int failed)
 	row = bpf_map_lookup_elem(&rows, &number);
 	if (!row)
 		return;
-	row->count++;
+	row->count += returned;
 	row->errors += failed;
 	add(&row->split, &thread->here);
+	if (!returned)
+		return;
 	if (row->longest < time)
 		row->longest = time;
 	row->lengths[length(time)]++;
@@ -349,7 +351,7 @@ int BPF_PROG(leave, void *registers, long answer)
 	advance(thread, now);
 	forget_fault(thread);
 	if (thread->row >= CALLS && !thread->armed)
-		close(thread, now, answer < 0 && answer >= -4095);
+		close(thread, now, 1, answer < 0 && answer >= -4095);
 	thread->row = USER;
 	return 0;
 }
@@ -382,7 +384,7 @@ int fault_ends(void *context)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
-	close(thread, now, 0);
+	close(thread, now, 1, 0);
 	thread->row = thread->outer;
 	thread->entered = thread->outer_entered;
 	thread->here = thread->outer_here;
@@ -666,7 +668,7 @@ int BPF_PROG(exited, struct task_struct *task)
 	bpf_get_current_comm(thread->name, sizeof(thread->name));
 	// exit(2) does not return.
 	if (thread->row != USER && !thread->armed)
-		close(thread, now, 0);
+		close(thread, now, 0, 0);
 	thread->row = USER;
 	row = bpf_map_lookup_elem(&rows, &number);
 	if (row && !thread->armed)
