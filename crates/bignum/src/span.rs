@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 pub(crate) type Limb = u64;
 
 /// Limbs that are computed without a jump between them. Where a program is optimised for its size as a
-/// whole, the compiler unrolls no loop.
+/// whole, the compiler unrolls no loop but those of a length that it knows and that are as short as this.
 const UNROLLED: usize = 4;
 
 /// Hands every limb, from the low end, to `step`, with what the one before it carried; what the last one

@@ -213,3 +213,18 @@ proptest! {
         prop_assert_eq!(compare(&other, &other).outcome, Outcome::Alike);
     }
 }
+
+#[test]
+fn values_are_shown_in_words_and_units() {
+    let mut machine = machine();
+    machine.smt = Observed::Known("notsupported".into());
+    if let Observed::Known(clock) = &mut machine.clock {
+        clock.cost_ps = 30_045.0;
+    }
+    let fields = fields(&machine);
+    let shown =
+        |name: &str| fields.iter().find(|(field, _)| field == name).and_then(|(_, value)| value.known());
+    assert_eq!(shown("simultaneous multithreading").unwrap(), "not supported");
+    assert_eq!(shown("clock cost").unwrap(), "30.0 ns");
+    assert_eq!(shown("clock resolution").unwrap(), "400 ps");
+}
