@@ -56,14 +56,18 @@ fn date(workspace: &Workspace) -> Result<String, Failure> {
 }
 
 /// Packages every crate for crates.io, builds each from its package, and leaves them in `folder`.
+///
+/// cargo takes a crate of a registry for unchanged while its version is, be it unpacked or compiled; those of an
+/// earlier call are removed, so that what is built is what was packaged.
 pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure> {
-    let packages = workspace.target().join("package");
-    if packages.exists() {
-        fs::remove_dir_all(&packages).map_err(|error| cannot("empty", &packages, &error))?;
+    let target = workspace.target().join("xtask/packages");
+    if target.exists() {
+        fs::remove_dir_all(&target).map_err(|error| cannot("empty", &target, &error))?;
     }
     forget_unpacked()?;
-    let words = ["package", "--workspace", "--exclude", "xtask", "--allow-dirty"];
-    workspace.cargo().arguments(words).run()?;
+    let words = ["package", "--workspace", "--exclude", "xtask", "--allow-dirty", "--target-dir"];
+    workspace.cargo().arguments(words).argument(&target).run()?;
+    let packages = target.join("package");
     for entry in fs::read_dir(&packages).map_err(|error| cannot("read", &packages, &error))? {
         let from = entry.map_err(|error| cannot("read", &packages, &error))?.path();
         if from.extension().is_some_and(|extension| extension == "crate") {
@@ -74,8 +78,8 @@ pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// Removes what cargo unpacked of our crates for an earlier call: it goes by their version, and would build
-/// that in place of what was packaged now. Its folders of registries without a host are those of such calls.
+/// Removes what cargo unpacked of our crates for an earlier call. Its folders of registries without a host are
+/// those of such calls.
 fn forget_unpacked() -> Result<(), Failure> {
     let sources = crate::workspace::cargo_home().join("registry/src");
     let below =
