@@ -1,13 +1,11 @@
 //! What is asked of every analysis: how the samples of a question become answers.
 
-use std::collections::BTreeSet;
-
 use tenbin_document::Document;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::words::semicolon;
 use tenbin_model::{
     Answer, Cell, CheckedQuestion, Descriptor, Evidence, Finding, Machine, Purpose, Refusal, Regime, Report,
-    Run, Trial, Verdict,
+    Run, Trial, Verdict, order,
 };
 
 use crate::report::{self, Sheet};
@@ -210,7 +208,7 @@ impl Analyses {
             let machine = Machine::unobserved("the figures are of several machines");
             all.report.machine = Machine { architecture: "several".into(), ..machine };
             let versions = runs.iter().map(|run| &run.provenance.version);
-            all.report.provenance.version = semicolon(versions.collect::<BTreeSet<_>>());
+            all.report.provenance.version = semicolon(order::set(versions));
         }
         Some(all)
     }

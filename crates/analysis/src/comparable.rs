@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tenbin_document::words::{and, comma, semicolon};
 use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Virtualisation, cpu_ranges};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Bytes, Cpu, Picoseconds};
+use tenbin_model::{Bytes, Cpu, Order, Picoseconds};
 
 /// What a difference means for a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -149,7 +149,7 @@ pub fn compare(left: &Machine, right: &Machine) -> Comparability {
         }
     }
     // Stable, so that the table's order holds within a grade.
-    differences.sort_by_key(|difference| difference.grade);
+    differences.order_by_key(|difference| difference.grade);
     let outcome = match differences.first().map(|difference| difference.grade) {
         Some(Grade::Changes) => Outcome::Different,
         _ if undecided => Outcome::Undecided,

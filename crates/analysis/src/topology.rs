@@ -9,7 +9,7 @@ use tenbin_model::machine::{
     Cache, CoreKind, CpuPlace, Machine, Node, Observed, Virtualisation, Witness, cpu_ranges,
 };
 use tenbin_model::topology::{Shared, data_caches, pairs};
-use tenbin_model::{Bytes, Cpu};
+use tenbin_model::{Bytes, Cpu, order};
 
 /// What a user wants to read about the shape of `machine`, in three to six sentences: its CPUs, the
 /// caches that hold data by the word of each witness, the memory nodes, and what pairs of CPUs share.
@@ -54,7 +54,8 @@ fn shape(machine: &Machine) -> String {
 
 /// The number of different values; nothing where one is unknown.
 fn distinct<'a, T: Ord>(machine: &'a Machine, value: impl Fn(&'a CpuPlace) -> Option<T>) -> Option<usize> {
-    machine.cpus.iter().map(value).collect::<Option<BTreeSet<T>>>().map(|values| values.len())
+    let values = order::set(machine.cpus.iter().map(value));
+    (!values.contains(&None)).then_some(values.len())
 }
 
 fn kinds(machine: &Machine) -> String {
@@ -187,8 +188,8 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
     if all(&|place, list| *list == [place.cpu]) {
         return if everybody { "for each CPU".to_owned() } else { format!("for each{whose}") };
     }
-    let groups: BTreeSet<&[Cpu]> = alike.members.iter().map(|&(_, list)| list).collect();
-    let sizes: BTreeSet<usize> = groups.iter().map(|list| list.len()).collect();
+    let groups: BTreeSet<&[Cpu]> = order::set(alike.members.iter().map(|&(_, list)| list));
+    let sizes: BTreeSet<usize> = order::set(groups.iter().map(|list| list.len()));
     match (groups.len(), sizes.first()) {
         (1, Some(&size)) if everybody && size == machine.cpus.len() => "for all CPUs together".to_owned(),
         (count, Some(&size)) if count > LISTED && sizes.len() == 1 => {
@@ -202,7 +203,7 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
 fn lines(levels: &Levels) -> String {
     let mut groups: Vec<(BTreeSet<Option<Bytes>>, Vec<String>)> = Vec::new();
     for ((level, _), alikes) in levels {
-        let lines: BTreeSet<Option<Bytes>> = alikes.iter().map(|alike| alike.line).collect();
+        let lines: BTreeSet<Option<Bytes>> = order::set(alikes.iter().map(|alike| alike.line));
         let name = format!("L{level}");
         match groups.iter_mut().find(|(known, _)| *known == lines) {
             Some((_, names)) => names.push(name),

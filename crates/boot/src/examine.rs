@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use tenbin_model::order;
+
 use crate::answer::{
     Boot, BootCheck, BootStep, BootVerdict, Counterexample, Effort, Fault, HartEnd, Hex, NamedValue,
 };
@@ -37,7 +39,7 @@ fn one(job: &Job<'_>, turn: &Turn<'_>, all: usize, means: &Means<'_>) -> Examine
         window: job.machine.window,
         landmarks: job.firmware.landmarks.clone(),
         expected: job.firmware.expected.clone(),
-        controls: controls.filter_map(|it| Some((control(&it.name)?, it.value.0))).collect(),
+        controls: order::map(controls.filter_map(|it| Some((control(&it.name)?, it.value.0)))),
     };
     let time = means.timer();
     let stop = |states| {
@@ -88,7 +90,7 @@ pub(crate) fn answer(job: &Job<'_>, (result, seconds): Examined, means: &Means<'
 }
 
 fn goals(landmarks: &Landmarks) -> Vec<Hex> {
-    let goals: BTreeSet<u64> = landmarks.arrived.iter().chain(&landmarks.all_arrived).copied().collect();
+    let goals: BTreeSet<u64> = order::set(landmarks.arrived.iter().chain(&landmarks.all_arrived).copied());
     goals.into_iter().map(Hex).collect()
 }
 
@@ -112,7 +114,7 @@ fn values(names: Names<'_>, trace: &Trace) -> Vec<NamedValue> {
     let accesses = trace.steps.iter().filter_map(|step| step.action.access());
     let values = accesses.filter_map(|access| access.written.or(access.read.map(|(value, _)| value)));
     let is_named = |value: &Hex| names.image.name_of(value.0).is_some() || unset(value.0).is_some();
-    let values: BTreeSet<Hex> = values.filter(is_named).collect();
+    let values: BTreeSet<Hex> = order::set(values.filter(is_named));
     values.into_iter().map(|value| NamedValue { value, name: names.value(8, value.0) }).collect()
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Source: System V Application Binary Interface, chapters 4 and 5 (ELF-64); RISC-V ELF psABI, "File Header".
 
+use tenbin_model::Order;
 use tenbin_model::elf::numbers::{
     self as elf, EF_RISCV_RVE, EM_RISCV, ET_EXEC, PF_W, PF_X, STT_FILE, STT_FUNC, STT_OBJECT, STT_SECTION,
 };
@@ -168,7 +169,7 @@ impl Image {
             }
             segments.push((address, size, bytes, segment.flags));
         }
-        segments.sort_by_key(|&(address, ..)| address);
+        segments.order_by_key(|&(address, ..)| address);
         if segments.is_empty() {
             return Err(Error::Empty);
         }
@@ -276,7 +277,7 @@ impl Image {
             executable: false,
         };
         self.segments.extend(added.into_iter().filter(|(from, to)| from < to).map(room));
-        self.segments.sort_by_key(|segment| segment.address);
+        self.segments.order_by_key(|segment| segment.address);
     }
 
     /// The instruction at this address.
@@ -339,7 +340,7 @@ fn symbols(file: &Elf<'_>) -> Result<Vec<Symbol>, Error> {
     };
     let mut symbols = file.symbols()?;
     symbols.retain(named);
-    symbols.sort_by(|left, right| (left.address, &left.name).cmp(&(right.address, &right.name)));
+    symbols.order_by(|left, right| (left.address, &left.name).cmp(&(right.address, &right.name)));
     let symbol = |symbol: tenbin_model::elf::Symbol<'_>| {
         let kind = match symbol.kind {
             _ if symbol.section == elf::SHN_ABS => SymbolKind::Absolute,

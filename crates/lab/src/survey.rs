@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
 use tenbin_model::words::{comma, semicolon};
-use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes};
+use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes, order};
 
 use crate::engine::{Bench, Event, budget};
 use crate::experiment::{Experiment, Request, Settings, Unfit};
@@ -90,7 +90,7 @@ impl<'a> Selection<'a> {
         }
         let steps = picked.into_iter().map(|(experiment, descriptor)| {
             let own = given.iter().filter(|(key, _)| has(&descriptor, key) || orphans.contains(key));
-            let own = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let own = order::map(own.map(|(key, value)| (key.clone(), value.clone())));
             let settings = Settings::new(own, &descriptor)?;
             Ok(Step { experiment, descriptor, settings, asked: true })
         });

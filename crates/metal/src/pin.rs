@@ -1,9 +1,7 @@
 //! Pinning that is read back.
 
-use std::collections::BTreeSet;
-
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
-use tenbin_model::Cpu;
+use tenbin_model::{Cpu, order};
 
 use crate::fault::Fault;
 
@@ -67,7 +65,7 @@ pub fn allowed_cpus() -> Result<Vec<Cpu>, Fault> {
 
 /// Whether no CPU is named twice.
 pub(crate) fn are_different(cpus: &[Cpu]) -> bool {
-    cpus.iter().collect::<BTreeSet<_>>().len() == cpus.len()
+    order::set(cpus).len() == cpus.len()
 }
 
 #[cfg(test)]

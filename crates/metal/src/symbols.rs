@@ -6,6 +6,8 @@ pub mod instruction;
 use std::fmt;
 use std::io;
 
+use tenbin_model::Order;
+
 const PATH: &str = "/proc/kallsyms";
 
 /// The kernel's functions by address.
@@ -137,7 +139,7 @@ impl Symbols {
             return Err(NoSymbols::Hidden);
         }
         // What is no function goes behind those at the same address, and the best name before the others.
-        lines.sort_by_key(|line| (line.address, line.rank.is_none(), line.rank, line.name));
+        lines.order_by_key(|line| (line.address, line.rank.is_none(), line.rank, line.name));
         lines.dedup_by_key(|line| (line.address, line.rank.is_some()));
         let functions =
             lines.iter().enumerate().filter(|(_, line)| line.rank.is_some()).map(|(place, line)| {

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use tenbin_model::order;
+
 use crate::fault::Fault;
 
 const PATH: &str = "/proc/vmstat";
@@ -33,7 +35,7 @@ impl Vmstat {
             let (name, number) = line.split_once(' ')?;
             Some((name.to_owned(), number.trim().parse().ok()?))
         };
-        Self { counters: text.lines().filter_map(counter).collect() }
+        Self { counters: order::map(text.lines().filter_map(counter)) }
     }
 
     /// The counter `name`; none where this kernel has no such counter, which is not the same as 0.

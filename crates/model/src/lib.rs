@@ -4,7 +4,7 @@
 //! and knows no statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`claim`], [`calibration`],
-//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`rows`],
+//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`order`], [`rows`],
 //! [`words`].
 
 pub mod architecture;
@@ -16,6 +16,7 @@ pub mod elf;
 pub mod experiment;
 pub mod finding;
 pub mod machine;
+pub mod order;
 pub mod rows;
 pub mod run;
 pub mod sample;
@@ -36,6 +37,7 @@ pub use experiment::{
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
+pub use order::Order;
 pub use rows::{Row, Rows, WrongCell};
 pub use run::{
     Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, RunSummary,

@@ -3,6 +3,7 @@
 //! What is unknown is passed over and never guessed. So two CPUs may in truth be nearer to each
 //! other than is said here, but never farther apart.
 
+use crate::order::Order;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -107,7 +108,7 @@ fn place(machine: &Machine, cpu: Cpu) -> Option<&CpuPlace> {
 fn of_data(place: &CpuPlace) -> Vec<&Cache> {
     let caches = place.caches.known().map_or(&[][..], Vec::as_slice);
     let mut caches: Vec<&Cache> = caches.iter().filter(|cache| cache.holds_data()).collect();
-    caches.sort_by_key(|cache| cache.level);
+    caches.order_by_key(|cache| cache.level);
     caches
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tenbin_model::Order;
+
 use crate::error::Error;
 
 /// Copies a file, and says which of the two was at fault.
@@ -16,6 +18,6 @@ pub(crate) fn listed(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>();
     let mut paths = paths.map_err(Error::file("read", folder))?;
-    paths.sort();
+    paths.order();
     Ok(paths)
 }

@@ -8,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use tenbin_model::Order;
+
 use crate::archive::{Archive, Kind};
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -96,7 +98,7 @@ impl<W: Write> Root<W> {
         let failure = || Error::file("read", from);
         let entries = fs::read_dir(from).map_err(failure())?;
         let mut entries = entries.collect::<Result<Vec<_>, _>>().map_err(failure())?;
-        entries.sort_by_key(fs::DirEntry::file_name);
+        entries.order_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let (here, there) = (entry.path(), to.join(entry.file_name()));
             let metadata = fs::symlink_metadata(&here).map_err(Error::file("read", &here))?;

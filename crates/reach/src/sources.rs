@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tenbin_model::Order;
+
 /// Debian's own address, which leads to a mirror nearby.
 const MAIN: &str = "http://deb.debian.org/debian";
 
@@ -29,7 +31,7 @@ pub(crate) struct Mirrors {
 pub(crate) fn mirrors() -> Mirrors {
     let parts = fs::read_dir("/etc/apt/sources.list.d").into_iter().flatten().flatten();
     let mut paths = parts.map(|entry| entry.path()).collect::<Vec<_>>();
-    paths.sort();
+    paths.order();
     paths.insert(0, PathBuf::from("/etc/apt/sources.list"));
     let mut sources = Vec::new();
     for path in paths {

@@ -35,6 +35,8 @@
 
 use std::ops::Range;
 
+use tenbin_model::Order;
+
 use super::is_level;
 use super::order::Ordered;
 
@@ -85,7 +87,7 @@ fn changes(values: &[f64], level: f64) -> Vec<usize> {
             Some(Split { at: interval.start + at, interval, height })
         })
         .collect();
-    candidates.sort_by(|one, other| {
+    candidates.order_by(|one, other| {
         one.interval.len().cmp(&other.interval.len()).then(other.height.total_cmp(&one.height))
     });
     let mut changes: Vec<usize> = Vec::new();

@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use tenbin_model::Interval;
+use tenbin_model::{Interval, Order};
 
 use super::changes;
 use super::is_level;
@@ -68,7 +68,7 @@ pub fn regimes(values: &[f64], change: f64, level: f64) -> Vec<Regime> {
     if groups.len() < 2 {
         return Vec::new();
     }
-    groups.sort_by_key(|group| group.parts[0].start);
+    groups.order_by_key(|group| group.parts[0].start);
     let shared = level / groups.len() as f64;
     let regime = |group: Group| Regime {
         median: group.sorted.median(),
@@ -97,7 +97,7 @@ fn joined(parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
 fn grouped(values: &[f64], parts: Vec<Range<usize>>, level: f64) -> Vec<Group> {
     let shared = level / parts.len() as f64;
     let mut parts: Vec<Group> = parts.into_iter().filter_map(|part| Group::of(values, vec![part])).collect();
-    parts.sort_by_key(|part| (std::cmp::Reverse(part.sorted.count()), part.parts[0].start));
+    parts.order_by_key(|part| (std::cmp::Reverse(part.sorted.count()), part.parts[0].start));
     let mut groups: Vec<Group> = Vec::new();
     for part in parts {
         let own = part.interval(shared);
@@ -130,7 +130,7 @@ impl Group {
 
     fn join(&mut self, other: Self) {
         self.parts.extend(other.parts);
-        self.parts.sort_by_key(|part| part.start);
+        self.parts.order_by_key(|part| part.start);
         self.sorted = self.sorted.with(&other.sorted);
     }
 

@@ -1,7 +1,7 @@
 //! Calibrations beside the runs: each is one document, for its samples are verdicts.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use tenbin_model::Calibration;
+use tenbin_model::{Calibration, Order};
 
 use crate::document;
 use crate::error::{Attempt, Error, Place, Unfaithful};
@@ -118,7 +118,7 @@ impl Store {
         let oldest_first = |(id, calibration): &(CalibrationId, Calibration)| {
             (moment(&calibration.provenance.started).to_owned(), *id)
         };
-        sound.sort_by_cached_key(oldest_first);
+        sound.order_by_key(oldest_first);
         sound.reverse();
         Ok(CalibrationListing { sound, damaged })
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tempfile::TempDir;
-use tenbin_model::Run;
+use tenbin_model::{Order, Run, order};
 
 use crate::calibration::PackedCalibration;
 use crate::error::{Attempt, Error, PATIENCE, Place};
@@ -175,7 +175,7 @@ impl Store {
         let packed =
             Packed::from_run(run).map_err(|what| Error::Unfaithful(self.place(tried).task(), what))?;
         let id = packed.id;
-        let labels = label.map(|label| (id, vec![label.clone()])).into_iter().collect();
+        let labels = order::map(label.map(|label| (id, vec![label.clone()])));
         let contents = Contents { runs: vec![packed], labels, measured_here: true, ..Contents::default() };
         self.insert(tried, &contents)?;
         Ok(id)
@@ -267,7 +267,7 @@ impl Store {
         }
         listing
             .runs
-            .sort_by(|a, b| (moment(&a.summary.started), a.id).cmp(&(moment(&b.summary.started), b.id)));
+            .order_by(|a, b| (moment(&a.summary.started), a.id).cmp(&(moment(&b.summary.started), b.id)));
         Ok(listing)
     }
 

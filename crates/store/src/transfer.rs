@@ -1,6 +1,5 @@
 //! Runs and calibrations between files: a file of their own out, a merge in.
 
-use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -8,6 +7,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 use tempfile::NamedTempFile;
+use tenbin_model::order;
 
 use crate::calibration::PackedCalibration;
 use crate::error::{Attempt, Error, Place};
@@ -194,7 +194,7 @@ fn verified_calibrations(foreign: &ForeignStore, place: Place<'_>) -> Result<Vec
 }
 
 fn distinct<Id: Copy + Ord>(ids: &[Id]) -> Vec<Id> {
-    ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
+    order::set(ids.iter().copied()).into_iter().collect()
 }
 
 fn publish(file: NamedTempFile, to: &Path, existing: Existing, place: Place<'_>) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 use tenbin_document::interval::{outward, show};
 use tenbin_document::words::comma;
 use tenbin_document::{Block, Document, Estimate, Intervals, Mark, Page, Section, Summary, Table};
-use tenbin_model::{Report, Run, Verdict};
+use tenbin_model::{Order, Report, Run, Verdict};
 
 use super::claims;
 use super::page::{folded, short, started};
@@ -174,7 +174,7 @@ fn moves<'a>(ratios: &'a [Vec<Measured>], experiment: &str) -> Vec<Move<'a>> {
         one
     };
     let mut moves: Vec<Move<'_>> = in_order(own).into_iter().map(of).collect();
-    moves.sort_by(|one, other| other.farthest.total_cmp(&one.farthest));
+    moves.order_by(|one, other| other.farthest.total_cmp(&one.farthest));
     moves
 }
 

@@ -4,7 +4,7 @@ use tenbin_document::words::{and, comma, counted, percent};
 use tenbin_document::{Block, Document};
 use tenbin_model::unit::three_digits;
 use tenbin_model::verdict::CheckedVariant;
-use tenbin_model::{Answer, Cell, Descriptor, Finding, Quantity, Report, Role, Trial, Verdict};
+use tenbin_model::{Answer, Cell, Descriptor, Finding, Order, Quantity, Report, Role, Trial, Verdict};
 
 use super::brief::{mark, measured_on};
 use super::pictures::ratios;
@@ -131,7 +131,7 @@ fn answered(trial: &Trial, summary: &[&Answer], answers: &[Answer]) -> Document 
     }
     let several = trial.cells.len() > 1;
     let mut drawn: Vec<&Answer> = if several { summary.to_vec() } else { answers.iter().collect() };
-    drawn.sort_by_key(|answer| trial.cells.iter().position(|cell| cell.arrangement.label == answer.cell));
+    drawn.order_by_key(|answer| trial.cells.iter().position(|cell| cell.arrangement.label == answer.cell));
     let picture = ratios(trial, drawn);
     let is_drawn = |answer: &Answer| {
         let in_words = answer.headline || answer.verdict == Verdict::Refused || answer.evidence.is_none();
@@ -168,7 +168,7 @@ fn summed_up<'a>(
         seen.push(answer.cell.clone());
         analysis.is_none_or(|analysis| analysis.is_summary(answer, is_first))
     });
-    summary.sort_by_key(|answer| !answer.headline);
+    summary.order_by_key(|answer| !answer.headline);
     (summary, rest)
 }
 

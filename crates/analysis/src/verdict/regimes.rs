@@ -3,7 +3,7 @@
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::comma;
-use tenbin_model::{Cell, Evidence, Figure, Machine, Probe, Refusal, Regime, Stretch, Verdict};
+use tenbin_model::{Cell, Evidence, Figure, Machine, Order, Probe, Refusal, Regime, Stretch, Verdict};
 
 use tenbin_stats::order::Ordered;
 use tenbin_stats::paired::{LogRatios, as_ratios};
@@ -135,7 +135,7 @@ pub struct Stance(pub Verdict, pub bool);
 pub fn contradiction(evidence: &Evidence, stance: impl Fn(&Regime) -> Stance) -> Option<(&Regime, &Regime)> {
     let decided = evidence.regimes.iter().filter(|regime| stance(regime).0 != Verdict::Refused);
     let mut longest: Vec<&Regime> = decided.collect();
-    longest.sort_by_key(|regime| std::cmp::Reverse(regime.blocks));
+    longest.order_by_key(|regime| std::cmp::Reverse(regime.blocks));
     let one = *longest.first()?;
     let apart = |other: &Regime| {
         let gap = (other.interval.low / one.interval.high).max(one.interval.low / other.interval.high);

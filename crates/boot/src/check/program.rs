@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
+use tenbin_model::order;
 
 use super::garbage::{self, Compared, Garbage, Looks};
 use super::report::{BootQuestion, Landmarks};
@@ -182,7 +183,7 @@ impl<'a> ImageProgram<'a> {
             open.extend(next.iter().flatten().copied());
             lines.insert(pc, (line, next));
         }
-        let mut live: BTreeMap<u64, u32> = lines.keys().map(|&pc| (pc, 0)).collect();
+        let mut live: BTreeMap<u64, u32> = order::map(lines.keys().map(|&pc| (pc, 0)));
         loop {
             let mut changed = false;
             for (&pc, (line, next)) in lines.iter().rev() {
@@ -243,7 +244,7 @@ fn named(question: &BootQuestion<'_>) -> BTreeSet<u8> {
         Instruction::Immediate { value, .. } => Some(value as u8),
         _ => None,
     });
-    numbers.collect()
+    order::set(numbers)
 }
 
 /// Where the jumps through registers of an image lead, as far as the code shows it: calls whose address the

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tenbin_model::Order;
+
 use super::report::{Doing, End, Finding, Milestone, Step, Trace};
 use crate::answer::{BootAction, Fault, Hex, Writer};
 use crate::explore::Search;
@@ -49,7 +51,7 @@ pub(super) fn findings(
         let trace = trace(search, image, &way, last, false);
         findings.push(Finding { fault, culprit: u32::try_from(hart).ok(), trace });
     }
-    findings.sort_by_key(|finding| finding.fault);
+    findings.order_by_key(|finding| finding.fault);
     findings
 }
 

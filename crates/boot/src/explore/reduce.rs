@@ -14,6 +14,8 @@
 //! chapter 4 (persistent sets) and chapter 7; A. Valmari, A Stubborn Attack on State Explosion, 1992, for
 //! what of liveness is kept.
 
+use tenbin_model::Order;
+
 use crate::operational::footprint::Footprint;
 use crate::operational::machine::{Machine, Move, State};
 
@@ -32,7 +34,7 @@ pub(super) fn enough(machine: &mut Machine<'_>, state: &State, moves: &Moves) ->
     let goes_on = |moves: &[Move]| moves.iter().any(|each| each.forced && each.state != *state);
     // The boot hart first: what waits for it need not be looked at before it comes.
     let mut order = active.clone();
-    order.sort_by_key(|&hart| !machine.local(state[hart]).boots);
+    order.order_by_key(|&hart| !machine.local(state[hart]).boots);
     // The oldest instruction of one hart, before all younger ones and all other harts, where it can go one
     // way only.
     let boots = order.iter().any(|&hart| machine.local(state[hart]).boots);

@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use tenbin_model::Order;
+
 use crate::answer::{Counterexample, StepAccess, Writer};
 
 /// A word, or several that are accessed together.
@@ -36,7 +38,7 @@ pub(super) fn words(example: &Counterexample) -> Vec<AccessedWord> {
         let name = name.unwrap_or_default().to_owned();
         words.push(AccessedWord { bytes, name, matters: garbage || (written && harts.len() > 1) });
     }
-    words.sort_by_key(|word| accesses.iter().position(|(_, access)| word.bytes.contains(&access.address)));
+    words.order_by_key(|word| accesses.iter().position(|(_, access)| word.bytes.contains(&access.address)));
     words
 }
 
@@ -80,7 +82,7 @@ fn span(access: &StepAccess<'_>) -> Range<u64> {
 
 /// Those that overlap as one.
 fn joined(mut spans: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    spans.sort_by_key(|span| (span.start, span.end));
+    spans.order_by_key(|span| (span.start, span.end));
     let mut joined: Vec<Range<u64>> = Vec::new();
     for span in spans {
         match joined.last_mut() {

@@ -5,6 +5,7 @@ use super::steps;
 use super::words::{can, ended, machine, place, remark, retried, seconds, sentence};
 use crate::answer::{BootCheck, BootVerdict, Counterexample, Fault};
 use crate::axiomatic::Model;
+use tenbin_model::Order;
 use tenbin_model::words::{and, capitalised, comma, counted, semicolon};
 
 /// Machines that differ in nothing but the hart that boots, with one verdict.
@@ -187,7 +188,7 @@ fn kinds<'a>(
     let mut all: Vec<CheckedRun<'a>> =
         checks.iter().flat_map(|&check| of(check).iter().map(move |example| (check, example))).collect();
     // Stable: what was asked first stays first.
-    all.sort_by_key(|(_, example)| example.fault);
+    all.order_by_key(|(_, example)| example.fault);
     let mut kinds: Vec<(Fault, Vec<CheckedRun<'a>>)> = Vec::new();
     for run in all {
         match kinds.last_mut() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tenbin_model::order;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, counted};
 
@@ -39,7 +40,7 @@ impl ValueNames {
         for end in &example.ends {
             names.learn(end.pc, &end.place);
         }
-        names.values = example.values.iter().map(|named| (named.value.0, shown(&named.name))).collect();
+        names.values = order::map(example.values.iter().map(|named| (named.value.0, shown(&named.name))));
         names
     }
 

@@ -11,7 +11,7 @@ use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
 use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
 use tenbin_model::words::{and, comma};
-use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Refusal, VariantIndex};
+use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Order, Refusal, VariantIndex};
 
 use self::analysis::Thrashing;
 use self::described::describe;
@@ -226,7 +226,7 @@ fn representatives(request: &Request<'_>, most: usize) -> Vec<(Cpu, Cpu)> {
         }
     }
     // Threads of one core share every cache: nothing moves between them. They come last.
-    classes.sort_by_key(|&(class, _)| (class == Shared::Core, class));
+    classes.order_by_key(|&(class, _)| (class == Shared::Core, class));
     classes.into_iter().map(|(_, pair)| pair).take(most).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tenbin_metal::child::End;
 use tenbin_model::words::{and, capitalised, comma};
-use tenbin_model::{Architecture, Finding};
+use tenbin_model::{Architecture, Finding, order};
 
 use super::api::{Api, Case};
 use super::architecture::Convention;
@@ -159,7 +159,7 @@ impl<'s> Repetition<'s> {
             let about = |(call, place): (&&'s Call, &Option<usize>)| {
                 place.map(|place| (call.arguments[place].name, call.arguments[place].text.as_str()))
             };
-            let objects: BTreeSet<_> = turn.iter().zip(&differs).filter_map(about).collect();
+            let objects: BTreeSet<_> = order::set(turn.iter().zip(&differs).filter_map(about));
             if objects.len() > 1 {
                 break;
             }

@@ -7,8 +7,8 @@ use tenbin_analysis::{Analysis, Judged};
 use tenbin_document::words::counted;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Purpose, Quantity, Reading, Refusal, Trial,
-    VariantIndex, Verdict,
+    Answer, Axis, Bytes, Cell, Comparison, Descriptor, Machine, Order, Purpose, Quantity, Reading, Refusal,
+    Trial, VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
 
@@ -205,7 +205,7 @@ pub fn so_far(descriptor: &Descriptor, cell: &Cell) -> Option<String> {
     };
     let mut known: Vec<(f64, VariantIndex)> =
         cell.arrangement.variants.iter().filter_map(|&variant| Some((median(variant)?, variant))).collect();
-    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    known.order_by(|one, other| one.0.total_cmp(&other.0));
     let (&(least, first), &(next, second)) = (known.first()?, known.get(1)?);
     let ratios = verdict::paired(read, &samples, pair);
     let place = |variant: VariantIndex| variant.place() + 1;

@@ -12,7 +12,7 @@ mod vector;
 use std::cell::OnceCell;
 
 use tenbin_model::machine::{Cache, Observed, Witness};
-use tenbin_model::{Bytes, Cpu};
+use tenbin_model::{Bytes, Cpu, Order};
 
 use super::facts::Facts;
 use super::formats::{cpu_list, integer, size};
@@ -50,7 +50,7 @@ impl<'a> Caches<'a> {
                 add(&mut caches, word, listed);
             }
         }
-        caches.sort_by_key(|cache| cache.level);
+        caches.order_by_key(|cache| cache.level);
         match silence {
             Some(why) if caches.is_empty() => {
                 Err(format!("{why}; CPUID, the auxiliary vector and the device tree list none either"))

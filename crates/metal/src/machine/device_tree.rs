@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tenbin_model::Cpu;
+use tenbin_model::{Cpu, order};
 
 use super::formats::by_processor;
 use super::root::{CPUS, Root};
@@ -23,7 +23,7 @@ impl<'a> DeviceTree<'a> {
     pub(super) fn read(root: &'a Root<'a>) -> Option<Self> {
         let base = BASES.into_iter().find(|base| root.exists(&format!("{base}/cpus")))?;
         let harts = by_processor(&root.text("/proc/cpuinfo").unwrap_or_default(), "hart");
-        Some(Self { root, base, harts: harts.into_iter().collect() })
+        Some(Self { root, base, harts: order::map(harts) })
     }
 
     /// The folders of all CPUs of the tree, whether the kernel uses them or not.

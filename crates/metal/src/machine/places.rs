@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tenbin_model::Cpu;
 use tenbin_model::machine::{CoreKind, CpuPlace, Node, Observed};
+use tenbin_model::{Cpu, order};
 
 use super::caches::Caches;
 use super::facts::Facts;
@@ -97,7 +97,7 @@ fn intel_kinds(root: &Root) -> Option<Kinds> {
     let strong = list("cpu_core")?;
     let weak = ["cpu_atom", "cpu_lowpower"].into_iter().filter_map(list).flatten();
     let kinds = strong.into_iter().map(|cpu| (cpu, CoreKind::Performance));
-    Some(Kinds::Mixed(kinds.chain(weak.map(|cpu| (cpu, CoreKind::Efficiency))).collect()))
+    Some(Kinds::Mixed(order::map(kinds.chain(weak.map(|cpu| (cpu, CoreKind::Efficiency))))))
 }
 
 /// `cpu_capacity` of every online CPU; nothing where one is missing.
@@ -112,7 +112,7 @@ fn capacities(root: &Root, online: &[Cpu]) -> Option<Kinds> {
         return Some(Kinds::Uniform);
     }
     let kind = |capacity| if capacity == strongest { CoreKind::Performance } else { CoreKind::Efficiency };
-    Some(Kinds::Mixed(capacities.into_iter().map(|(cpu, capacity)| (cpu, kind(capacity))).collect()))
+    Some(Kinds::Mixed(order::map(capacities.into_iter().map(|(cpu, capacity)| (cpu, kind(capacity))))))
 }
 
 fn numbers_alike(root: &Root, architecture: &str) -> Kinds {

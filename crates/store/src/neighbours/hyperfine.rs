@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use tenbin_model::words::comma;
-use tenbin_model::{Parameter, Picoseconds, Run, Sample, Trial, Variant};
+use tenbin_model::{Order, Parameter, Picoseconds, Run, Sample, Trial, Variant, order};
 
 use super::{csv_field, finish_json};
 
@@ -112,7 +112,7 @@ impl<'a> Results<'a> {
     /// Those of `out`.
     pub fn csv(&self, out: &mut impl Write) -> io::Result<()> {
         let names: BTreeSet<&str> =
-            self.timed.iter().flat_map(|timed| timed.parameters.keys().copied()).collect();
+            order::set(self.timed.iter().flat_map(|timed| timed.parameters.keys().copied()));
         let fixed = ["command", "mean", "stddev", "median", "user", "system", "min", "max"];
         let header = fixed.into_iter().map(str::to_owned);
         let header = header.chain(names.iter().map(|name| format!("parameter_{name}")));
@@ -169,7 +169,7 @@ impl<'a> Results<'a> {
     fn table(&self, mark: char) -> Vec<[String; 5]> {
         let mut order: Vec<&Timed<'_>> = self.timed.iter().collect();
         if self.by_time {
-            order.sort_by(|one, other| one.mean.total_cmp(&other.mean));
+            order.order_by(|one, other| one.mean.total_cmp(&other.mean));
         }
         let fastest = self.timed.iter().min_by(|one, other| one.mean.total_cmp(&other.mean));
         let reference = if self.has_reference { self.timed.first() } else { fastest };
@@ -206,7 +206,7 @@ impl<'a> Timed<'a> {
         let elapsed = each(|sample| sample.elapsed);
         let mean = mean(&elapsed)?;
         let mut sorted = elapsed.clone();
-        sorted.sort_by(f64::total_cmp);
+        sorted.order_by(f64::total_cmp);
         let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
         Some(Self {
             command: plain_name(variant),
@@ -220,7 +220,7 @@ impl<'a> Timed<'a> {
             times: elapsed.into_iter().map(seconds).collect(),
             memory_usage_byte: samples.iter().map(|sample| sample.peak_memory).collect(),
             exit_codes: samples.iter().map(|sample| sample.exit_status.map(status_of_a_shell)).collect(),
-            parameters: variant.parameters.iter().map(|(name, value)| (&**name, &**value)).collect(),
+            parameters: order::map(variant.parameters.iter().map(|(name, value)| (&**name, &**value))),
             shown: &variant.name,
         })
     }

@@ -184,7 +184,7 @@ struct Keys {
 
 /// JSON as a value of this type; serde's message names line and column.
 fn parsed<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// A sample of so many iterations that took `picoseconds` together; `place` says where it stands in the file.

@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 
 use clap::Command;
 use tenbin_lab::survey::{ALL, descriptors};
+use tenbin_model::order;
 
 use super::whole;
 
@@ -114,7 +115,7 @@ static OPTIONS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     }
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let help = helps(&mut whole());
-    help.split(|letter| !is_name(letter)).filter(|word| word.starts_with("--")).map(Into::into).collect()
+    order::set(help.split(|letter| !is_name(letter)).filter(|word| word.starts_with("--")).map(Into::into))
 });
 
 /// Spans of code in a page outside its fences, each on one line.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use tenbin_lab::survey::names;
+use tenbin_model::Order;
 use tenbin_model::words::comma;
 
 /// The error in words, for the command line `words`.
@@ -182,6 +183,6 @@ fn near(word: &str, commands: &[String]) -> Vec<String> {
         .map(|name| (strsim::osa_distance(word, name), name))
         .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
         .collect();
-    near.sort();
+    near.order();
     near.into_iter().map(|(_, name)| name.clone()).collect()
 }

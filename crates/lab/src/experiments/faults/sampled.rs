@@ -9,7 +9,7 @@ use tenbin_metal::symbols::{Symbols, instruction};
 use tenbin_metal::{Fault, Task};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted};
-use tenbin_model::{Finding, Picoseconds};
+use tenbin_model::{Finding, Order, Picoseconds};
 
 use super::touching::Touching;
 use super::{Act, finding, span};
@@ -82,7 +82,7 @@ pub(super) fn in_words(
         *by_symbol.entry(symbol).or_default() += count;
     }
     let mut ranked: Vec<(&str, u64)> = by_symbol.into_iter().collect();
-    ranked.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    ranked.order_by_key(|&(_, count)| std::cmp::Reverse(count));
     let Some(&(first, held)) = ranked.first() else {
         return finding(
             "Where the kernel spends the time of a fault was looked at, and no sample fell into it.".into(),

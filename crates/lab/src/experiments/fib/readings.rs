@@ -13,8 +13,8 @@ use std::fs::File;
 use tenbin_metal::instructions::{nanoseconds_each, one_each};
 use tenbin_metal::tracepoints::{Recorder, Tracepoints, Uncounted};
 use tenbin_metal::{Clock, Fault, Pin};
-use tenbin_model::Finding;
 use tenbin_model::machine::Virtualisation;
+use tenbin_model::{Finding, Order};
 
 use super::device::{Algorithm, Driver, DriverTimes, NumberSource, room};
 use super::kernel::{asked, available, reading};
@@ -105,7 +105,7 @@ impl Split {
 /// The one that stands for all: of counted instructions the least, because whatever disturbs a read only adds
 /// to it; of times the median (the upper of two), because no time is free of disturbance.
 fn typical<T>(all: &mut [T], time: impl Fn(&T) -> f64, unit: Unit) -> Option<&T> {
-    all.sort_by(|left, right| time(left).total_cmp(&time(right)));
+    all.order_by(|left, right| time(left).total_cmp(&time(right)));
     match unit {
         Unit::Instructions => all.first(),
         Unit::Nanoseconds => all.get(all.len() / 2),

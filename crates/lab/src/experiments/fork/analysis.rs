@@ -18,8 +18,8 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use tenbin_model::{
-    Answer, Arrangement, Bytes, Cell, Descriptor, Figure, Grid, Interval, Machine, Refusal, Role, Sample,
-    Trial, Variant, VariantIndex, Verdict,
+    Answer, Arrangement, Bytes, Cell, Descriptor, Figure, Grid, Interval, Machine, Order, Refusal, Role,
+    Sample, Trial, Variant, VariantIndex, Verdict, order,
 };
 
 use tenbin_analysis::verdict::comparisons::{self, empty, refused};
@@ -163,7 +163,7 @@ pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<LawLin
     let level = bonferroni(LEVEL, family(&trial.descriptor, trial.family()));
     let line = |((way, huge), mut variants): ((u64, bool), Vec<VariantIndex>)| {
         let pages = |number: &VariantIndex| place(&trial.descriptor[*number]).map_or(0, |(_, pages)| pages);
-        variants.sort_by_key(pages);
+        variants.order_by_key(pages);
         let size = |number: &VariantIndex| {
             let costs = cell.samples.iter().filter(|sample| sample.variant == *number).map(cost);
             Some(Size {
@@ -398,7 +398,7 @@ fn figures(line: &LawLine, fitted: &Fitted, page: Bytes) -> Vec<Figure> {
 /// Every size of these lines once, ascending.
 fn sizes(lines: &[LawLine]) -> Vec<Bytes> {
     let all: BTreeSet<Bytes> =
-        lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)).collect();
+        order::set(lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)));
     all.into_iter().collect()
 }
 

@@ -10,7 +10,7 @@ use tenbin_model::machine::Virtualisation;
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma};
 use tenbin_model::{
-    Answer, Axis, Bytes, Cell, Descriptor, Machine, Parameter, Picoseconds, Quantity, Sample, Trial,
+    Answer, Axis, Bytes, Cell, Descriptor, Machine, Order, Parameter, Picoseconds, Quantity, Sample, Trial,
     VariantIndex, Verdict,
 };
 use tenbin_stats::order::Ordered;
@@ -101,7 +101,7 @@ fn crossings(trial: &Trial, answers: &[Answer]) -> Vec<String> {
             _ => return Vec::new(),
         }
     }
-    rows.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    rows.order_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
     rows.dedup_by_key(|(_, row)| *row);
     for left in 0..=columns {
         for right in left + 1..=columns {
@@ -205,7 +205,7 @@ pub(in crate::weigh) fn table(descriptor: &Descriptor, cell: &Cell) -> Option<Ta
         .filter_map(|&variant| row(descriptor, cell, variant, unit))
         .collect();
     if descriptor.parameter(Parameter::ORDER).is_some() {
-        rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+        rows.order_by(|one, other| one.0.total_cmp(&other.0));
     }
     if rows.is_empty() {
         return None;

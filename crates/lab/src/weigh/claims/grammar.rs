@@ -1,7 +1,7 @@
 //! The language of claims: a few forms, each read exactly, so that no claim means what nobody meant.
 
 use tenbin_model::words::{and, or};
-use tenbin_model::{Bytes, Picoseconds, Quantity};
+use tenbin_model::{Bytes, Order, Picoseconds, Quantity};
 
 use super::Vocabulary;
 
@@ -136,7 +136,7 @@ fn kind(split: &[&str], words: &Vocabulary) -> Result<Kind, Wrong> {
                 )));
             }
             let mut numbers: Vec<f64> = values.iter().filter_map(|value| positive(value)).collect();
-            numbers.sort_by(f64::total_cmp);
+            numbers.order_by(f64::total_cmp);
             numbers.dedup();
             if numbers.len() < 2 || numbers[numbers.len() - 1] < 2.0 * numbers[0] {
                 return Err(Wrong::Word(format!(

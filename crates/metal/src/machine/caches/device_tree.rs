@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use tenbin_model::Cpu;
 use tenbin_model::machine::{Cache, Witness};
+use tenbin_model::{Cpu, order};
 
 use super::super::device_tree::{DeviceTree, number};
 use super::super::root::Root;
@@ -43,7 +43,7 @@ impl Tree {
         let mut handles = BTreeMap::new();
         find_handles(root, tree.base, DEPTH, &mut handles);
         let chain = |&cpu: &Cpu| Some((cpu, chain(root, tree.node_of(cpu)?, &handles)));
-        let chains: BTreeMap<Cpu, Vec<Word>> = online.iter().filter_map(chain).collect();
+        let chains: BTreeMap<Cpu, Vec<Word>> = order::map(online.iter().filter_map(chain));
         Self { whole: online.iter().all(|cpu| chains.contains_key(cpu)), chains }
     }
 

@@ -2,10 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "harts run freely for a time")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tenbin_boot::{FreeRun, Stood};
+use tenbin_model::order;
 
 use super::{Aim, Follower, Parted};
 use crate::debugger::Harts;
@@ -114,7 +115,7 @@ impl<H: Harts> Follower<'_, H> {
                 places.insert(hart, pc);
             }
         }
-        for place in places.values().copied().collect::<BTreeSet<_>>() {
+        for place in order::set(places.values().copied()) {
             self.machine.set_breakpoint(place)?;
         }
         // Whoever stands at a breakpoint would stop there again at once.
@@ -147,7 +148,7 @@ impl<H: Harts> Follower<'_, H> {
             }
         }
         let all = places.is_empty() && !arrived;
-        for place in places.into_values().collect::<BTreeSet<_>>() {
+        for place in order::set(places.into_values()) {
             self.machine.clear_breakpoint(place)?;
         }
         Ok(all)

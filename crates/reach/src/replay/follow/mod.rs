@@ -21,6 +21,7 @@ mod free;
 use std::collections::BTreeSet;
 
 use tenbin_boot::{BootAction, BootStep, Counterexample, Hex, Planted, ReplayedHart, Writer};
+use tenbin_model::order;
 
 use super::code::{Code, CodeKind};
 use crate::debugger::{Harts, Trouble};
@@ -482,7 +483,7 @@ impl<'a, H: Harts> Follower<'a, H> {
             self.walk(hart, Aim::Place(end.pc.0))?;
             let arrived = goals.contains(&end.pc.0);
             if end.arrived && !arrived {
-                let goals: BTreeSet<u64> = goals.iter().copied().collect();
+                let goals: BTreeSet<u64> = order::set(goals.iter().copied());
                 let goals: Vec<String> = goals.into_iter().map(|goal| format!("{goal:#x}")).collect();
                 return Err(Parted::Cannot(format!(
                     "hart {hart} has arrived at {}, which is not a goal; goals are: {}",

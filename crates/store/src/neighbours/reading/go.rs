@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use tenbin_model::order;
+
 use super::{Benchmark, Measured, sample};
 
 /// Whether a line of it is a benchmark's.
@@ -22,7 +24,7 @@ fn words(line: &str) -> Option<Vec<&str>> {
 pub(super) fn text(text: &str) -> Result<Measured, String> {
     let mut measured = Measured::by("go test", Vec::new());
     // Output that was appended names a package again.
-    let packages: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("pkg: ")).collect();
+    let packages: BTreeSet<&str> = order::set(text.lines().filter_map(|line| line.strip_prefix("pkg: ")));
     let mut package = "";
     for (number, line) in text.lines().enumerate() {
         let place = format!("line {}", number + 1);

@@ -37,7 +37,7 @@ mod matching;
 pub(super) mod rise;
 pub(super) mod words;
 
-use tenbin_model::{Bytes, Refusal, Size, Sizes, Word};
+use tenbin_model::{Bytes, Order, Refusal, Size, Sizes, Word};
 
 pub(super) use rise::{Rise, Shape};
 pub(super) use words::LevelOutcome;
@@ -127,7 +127,7 @@ impl Level {
 /// Refused if no curve has enough sizes.
 pub(super) fn judge(curves: &[Curve], stated: &[Stated]) -> Result<Capacities, Refusal> {
     let mut shapes: Vec<Shape> = curves.iter().filter_map(Shape::of).collect();
-    shapes.sort_by_key(|shape| shape.page);
+    shapes.order_by_key(|shape| shape.page);
     let Some(shape) = shapes.last() else {
         let most = curves.iter().map(|curve| curve.points.len()).max().unwrap_or(0);
         return Err(Refusal {
@@ -141,7 +141,7 @@ pub(super) fn judge(curves: &[Curve], stated: &[Stated]) -> Result<Capacities, R
 
 pub(super) fn capacities(shape: &Shape, stated: &[Stated]) -> Capacities {
     let mut stated = stated.to_vec();
-    stated.sort_by_key(|cache| cache.level);
+    stated.order_by_key(|cache| cache.level);
     stated.dedup_by_key(|cache| cache.level);
     let rises: Vec<Rise> = shape.rises.iter().copied().chain(shape.unfinished).collect();
     let places = matching::matched(&rises, &stated);

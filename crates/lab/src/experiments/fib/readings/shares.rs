@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tenbin_metal::sampling::{self, Sampled};
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::{Clock, Fault};
-use tenbin_model::Picoseconds;
+use tenbin_model::{Order, Picoseconds};
 
 use super::super::device::{NumberSource, room};
 use super::super::kernel::reading;
@@ -58,7 +58,7 @@ pub(super) fn of(sampled: &Sampled, symbols: &Symbols) -> Shares {
     }
     let mut functions: Vec<(String, u64)> =
         by_name.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
-    functions.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    functions.order_by_key(|&(_, count)| std::cmp::Reverse(count));
     Shares { functions, all: sampled.in_kernel + sampled.elsewhere, lost: sampled.lost, event: sampled.event }
 }
 

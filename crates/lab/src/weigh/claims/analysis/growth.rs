@@ -1,7 +1,7 @@
 //! Whether what a command needs grows with a parameter as a law says.
 
 use tenbin_document::words::counted;
-use tenbin_model::{ClaimOutcome, Descriptor, Interval, Quantity, VariantIndex};
+use tenbin_model::{ClaimOutcome, Descriptor, Interval, Order, Quantity, VariantIndex};
 
 use super::bench::{Bench, Part};
 use super::figures::{ends, figure, further, in_words, of_interval, plainly};
@@ -121,7 +121,7 @@ pub(super) fn groups(
         }
     }
     let sorted = groups.into_iter().map(|(_, mut group)| {
-        group.sort_by(|one, other| one.0.total_cmp(&other.0));
+        group.order_by(|one, other| one.0.total_cmp(&other.0));
         // A value that is given twice has no distance to itself.
         group.dedup_by(|one, other| one.0 == other.0);
         group

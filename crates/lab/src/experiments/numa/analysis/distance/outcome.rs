@@ -1,6 +1,6 @@
 //! The decision: from one table to an outcome.
 
-use tenbin_model::{Cpu, Interval};
+use tenbin_model::{Cpu, Interval, Order};
 
 use super::contrast::{self, Contrast, between, critical, errors, needed};
 use super::groups::{self, Division};
@@ -106,7 +106,7 @@ impl Decision {
                 let cpus =
                     |group| candidate.division.rows(group).into_iter().map(|row| readers[row]).collect();
                 distances.groups = (0..candidate.division.groups).map(cpus).collect();
-                distances.groups.sort();
+                distances.groups.order();
                 let none = |row: &usize| candidate.division.readers[*row].is_none();
                 distances.unplaced = (0..rows).filter(none).map(|row| readers[row]).collect();
                 return;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tenbin_model::Cpu;
+use tenbin_model::{Cpu, order};
 
 use super::middle::{lower_median, median, shamos};
 use super::polish::Table;
@@ -29,9 +29,9 @@ impl Repeated {
     /// being the least that any pair of any block has: so no pair gains by more tries.
     pub(super) fn of(observations: &[Observation]) -> Self {
         let ascending = |set: BTreeSet<Cpu>| set.into_iter().collect::<Vec<_>>();
-        let reader_set: BTreeSet<Cpu> = observations.iter().map(|one| one.reader).collect();
+        let reader_set: BTreeSet<Cpu> = order::set(observations.iter().map(|one| one.reader));
         let home_set: BTreeSet<Cpu> =
-            observations.iter().map(|one| one.home).filter(|home| reader_set.contains(home)).collect();
+            order::set(observations.iter().map(|one| one.home).filter(|home| reader_set.contains(home)));
         let (readers, homes) = (ascending(reader_set), ascending(home_set));
         let mut times: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
         for one in observations {

@@ -2,7 +2,7 @@
 
 use tenbin_model::machine::{Node, cpu_ranges};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Cpu, Interval, Refusal};
+use tenbin_model::{Cpu, Interval, Order, Refusal};
 
 use super::column::{Column, LEAST_VALUES};
 use super::{COARSEST, DEVIATIONS, Distances, Gap, LEAST_BLOCKS, LEAST_HOMES, LEAST_READERS, Outcome, Why};
@@ -271,7 +271,7 @@ impl Named {
             cpus
         };
         let mut read: Vec<Vec<Cpu>> = nodes.iter().map(of_node).filter(|cpus| !cpus.is_empty()).collect();
-        read.sort();
+        read.order();
         Self { nodes: nodes.len(), read }
     }
 
