@@ -11,6 +11,7 @@ pub mod analysis;
 pub mod calibration;
 pub mod comparable;
 pub mod processes;
+pub mod profile;
 pub mod report;
 #[cfg(any(test, feature = "specimen"))]
 pub mod specimen;

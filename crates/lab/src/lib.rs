@@ -5,7 +5,7 @@
 //! question that is not answered by comparisons has its analysis in its folder, and that is pure.
 //!
 //! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`survey`], [`ladder`], [`compiled`],
-//! [`trace`], [`blame`], [`yes`].
+//! [`trace`], [`blame`], [`yes`], [`mod@profile`].
 
 pub mod blame;
 pub mod compiled;
@@ -15,6 +15,7 @@ pub mod experiment;
 pub mod experiments;
 pub mod ladder;
 pub mod memory;
+pub mod profile;
 pub mod published;
 #[cfg(test)]
 mod rehearsal;

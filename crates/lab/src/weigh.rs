@@ -25,8 +25,8 @@ use std::rc::Rc;
 
 use tenbin_analysis::Analysis;
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Quantity, Refusal, Source, Variant,
-    VariantIndex,
+    Arrangement, Comparison, Cpu, Descriptor, Parameter, Picoseconds, Profile, Quantity, Refusal, Role,
+    Source, Variant, VariantIndex,
 };
 
 pub(crate) use analysis::{COLUMN, ROW};
@@ -39,6 +39,7 @@ pub(crate) use program::{seen_program, words};
 pub use workshop::Ignored;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
+use crate::profile::kernel::Unprofiled;
 use fixture::Fixture;
 use parameters::{Values, filled, unnamed};
 use workshop::{Prepared, Workshop};
@@ -172,7 +173,12 @@ pub struct Weighing {
     pub(crate) open: Rc<dyn Fn(&Request<'_>) -> Opened>,
     /// Cleans up after all of it, and says what went wrong with that.
     pub close: Rc<dyn Fn() -> Vec<String>>,
+    /// Profiles a run of the variant at a place. None for what is no command.
+    pub profile: Option<Profiling>,
 }
+
+/// What profiles a run of a command.
+pub type Profiling = Rc<dyn Fn(usize) -> Result<Profile, Unprofiled>>;
 
 /// Whether a file can be written to, or made where there is none; nothing is left of it then.
 fn can_be_written(path: &Path) -> io::Result<()> {
@@ -337,7 +343,7 @@ impl Question {
         let mut asked = Claims::quantities(&descriptor);
         asked.extend(&self.quantities);
         let workshop = Rc::new(RefCell::new(Workshop::new(self, prepared, shell.words, longest, &asked)));
-        let opened = Rc::clone(&workshop);
+        let (opened, profiled) = (Rc::clone(&workshop), Rc::clone(&workshop));
         let open = move |_: &Request<'_>| -> Opened {
             opened.borrow_mut().open()?;
             Ok(Box::new(Fixture::new(Rc::clone(&opened))))
@@ -349,6 +355,7 @@ impl Question {
             analysis: self.analysis(),
             open: Rc::new(open),
             close: Rc::new(move || workshop.borrow_mut().clean_up()),
+            profile: Some(Rc::new(move |place| profiled.borrow_mut().profile(place))),
         })
     }
 
@@ -592,6 +599,12 @@ impl Weighing {
     /// What the experiment says about itself.
     pub fn describe(&self) -> Descriptor {
         self.descriptor.clone()
+    }
+
+    /// The names of what is weighed.
+    pub fn names(&self) -> Vec<String> {
+        let weighed = self.descriptor.variants.iter().filter(|variant| variant.role == Role::Measured);
+        weighed.map(|variant| variant.name.clone()).collect()
     }
 
     /// Its one cell.

@@ -265,7 +265,7 @@ impl Question {
             Ok(Box::new(Fixture { members: Rc::clone(&members), timed }))
         };
         let (open, close) = (Rc::new(open), Rc::new(Vec::new));
-        Ok(Weighing { descriptor, arrangement, allowance, analysis, open, close })
+        Ok(Weighing { descriptor, arrangement, allowance, analysis, open, close, profile: None })
     }
 
     /// That what is asked can be asked, whatever the files hold that are named.

@@ -30,6 +30,7 @@ pub mod pin;
 pub mod pipe;
 pub mod placement;
 pub mod probe;
+pub mod profiler;
 pub mod sampling;
 pub mod signals;
 pub mod spawn;

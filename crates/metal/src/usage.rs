@@ -42,6 +42,16 @@ impl Usage {
         Self::from_raw(&unsafe { raw.assume_init() })
     }
 
+    /// The usage of all children that this process has waited for, with theirs.
+    pub fn of_children() -> Self {
+        let mut raw = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `raw` is a live, writable `rusage`; the kernel writes within it or fails.
+        let status = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, raw.as_mut_ptr()) };
+        debug_assert_eq!(status, 0, "getrusage(RUSAGE_CHILDREN) takes no input that could be wrong");
+        // SAFETY: all-zero bytes are a valid `rusage` (plain integers), and the kernel wrote the rest.
+        Self::from_raw(&unsafe { raw.assume_init() })
+    }
+
     /// What the kernel has written down.
     pub(crate) fn from_raw(raw: &libc::rusage) -> Self {
         Self {

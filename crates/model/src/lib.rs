@@ -17,6 +17,7 @@ pub mod experiment;
 pub mod finding;
 pub mod machine;
 pub mod order;
+pub mod profile;
 pub mod rows;
 pub mod run;
 pub mod sample;
@@ -38,6 +39,7 @@ pub use experiment::{
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
 pub use order::Order;
+pub use profile::Profile;
 pub use rows::{Row, Rows, WrongCell};
 pub use run::{
     Cell, Check, Effort, Ended, ExportedRun, Gauge, ListedRun, Probe, Provenance, Reading, Run, RunSummary,

@@ -56,7 +56,7 @@ pub fn measure(
     answered: &mut dyn FnMut(&Run),
 ) -> Result<(Measured, Option<i32>), Trouble> {
     interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
-    let provenance = (env!("CARGO_PKG_VERSION"), build(), Timestamp::now().to_string(), words());
+    let provenance = (env!("CARGO_PKG_VERSION"), build(), date(), words());
     let clock_started = Instant::now();
     let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
     let stop = || interrupt::requested().is_some();
@@ -67,6 +67,11 @@ pub fn measure(
     });
     progress.finish();
     Ok((measured?, interrupt::requested()))
+}
+
+/// The date and time, in UTC, as ISO 8601 has it.
+pub fn date() -> String {
+    Timestamp::now().to_string()
 }
 
 /// What this program was built of: `glibc 2.36, rustc 1.95.0`.

@@ -12,6 +12,8 @@ mod retries;
 mod tests;
 mod trace;
 
+use tenbin_model::Order;
+
 use crate::answer::{Effort, Fault};
 use crate::axiomatic::Model;
 use crate::explore::{Described, Search, Spent, Unfinished};
@@ -99,7 +101,7 @@ impl Report {
                 self.findings.push(finding);
             }
         }
-        self.findings.sort_by_key(|finding| finding.fault);
+        self.findings.order_by_key(|finding| finding.fault);
         self.partly |= other.partly;
         self.effort.states += other.effort.states;
         self.effort.transitions += other.effort.transitions;

@@ -1,5 +1,7 @@
 //! Single values, drawn by a program in the file when somebody opens them.
 
+use std::sync::LazyLock;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, PreEscaped, html};
@@ -7,22 +9,26 @@ use sha2::{Digest, Sha256};
 
 use crate::{Samples, Unit};
 
-/// uPlot 1.6.32, as it is published, and what draws with it.
-const PROGRAM: &str = concat!(include_str!("uplot/uPlot.iife.min.js"), "\n", include_str!("samples.js"));
+/// uPlot and what draws with it, which the build script packed and so can be unpacked.
+static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/program.deflate"));
+    let text = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
+    String::from_utf8(text).unwrap_or_default()
+});
 const STYLE: &str = include_str!("uplot/uPlot.min.css");
 const LICENCE: &str = include_str!("uplot/LICENSE");
 
 /// What a page with samples may run besides: this program and no other, by its hash (Content Security Policy
 /// Level 3, 2.3.1).
 pub(super) fn policy() -> String {
-    format!("; script-src 'sha256-{}'", STANDARD.encode(Sha256::digest(PROGRAM)))
+    format!("; script-src 'sha256-{}'", STANDARD.encode(Sha256::digest(PROGRAM.as_bytes())))
 }
 
 /// The program, its style and its licence.
 pub(super) fn program() -> Markup {
     html! {
         style { (PreEscaped(STYLE)) }
-        script { (PreEscaped(PROGRAM)) }
+        script { (PreEscaped(PROGRAM.as_str())) }
         details.licence {
             summary { "Licence of uPlot, which draws the samples" }
             pre { (LICENCE) }

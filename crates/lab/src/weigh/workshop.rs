@@ -1,13 +1,15 @@
 //! Where commands run: what is done once, what is done around each run, and what each run came to.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tenbin_metal::launcher::{ProcessEnd, Sink, Stream, in_memory};
 use tenbin_metal::{Fault, Launch, Launched, Launcher, allowed_cpus};
 use tenbin_model::words::counted;
-use tenbin_model::{Bytes, Cpu, Finding, Picoseconds, Quantity, Refusal, VariantIndex};
+use tenbin_model::{Bytes, Cpu, Finding, Picoseconds, Profile, Quantity, Refusal, VariantIndex};
 
 use super::inputs::Inputs;
 use super::starts::Starts;
@@ -15,6 +17,7 @@ use super::written::{self, Written};
 use super::{NAME, Output, Question, Shell, program};
 use crate::ending;
 use crate::experiment::{Failure, Seen, Unfit};
+use crate::profile::kernel::{self, Unprofiled};
 
 /// Which failures of a command are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -268,6 +271,54 @@ impl Workshop {
             ))),
             _ => Ok(launched),
         }
+    }
+
+    /// Runs a command once under observation, with what belongs before and after it.
+    pub(super) fn profile(&mut self, place: usize) -> Result<Profile, Unprofiled> {
+        let (prepare, conclude) =
+            (self.commands[place].prepare.clone(), self.commands[place].conclude.clone());
+        let hooked = |unfit: Unfit| {
+            let why = match wrong(unfit) {
+                Failure::Wrong(words) => std::io::Error::other(words),
+                Failure::Machine(fault) => std::io::Error::other(fault.to_string()),
+            };
+            Unprofiled::Fault(Fault::system("profile a command", why))
+        };
+        self.open().map_err(hooked)?;
+        if let Some(prepare) = prepare {
+            self.hook(place, "preparation", &prepare, true).map_err(hooked)?;
+        }
+        let own = &self.commands[place];
+        let words: Vec<String> = own.words.iter().map(|word| word.replace("{seed}", "0")).collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if let Some(folder) = &own.folder {
+            command.current_dir(folder);
+        }
+        let fault = |what: String, error| Unprofiled::Fault(Fault::system(what, error));
+        command.stdin(match &self.input {
+            None => Stdio::null(),
+            Some(path) => {
+                File::open(path).map_err(|error| fault(format!("read {}", path.display()), error))?.into()
+            }
+        });
+        match &own.output {
+            Output::Inherit => {}
+            Output::File(path) => {
+                let file = File::create(path);
+                command.stdout(file.map_err(|error| fault(format!("write {}", path.display()), error))?);
+                command.stderr(Stdio::null());
+            }
+            Output::Null | Output::Pipe => {
+                command.stdout(Stdio::null()).stderr(Stdio::null());
+            }
+        }
+        let deadline = Duration::from_nanos(self.longest.0 / 1_000);
+        let profile = kernel::profile(command, words, deadline, None, String::new())?;
+        if let Some(conclude) = conclude {
+            self.hook(place, "conclusion", &conclude, true).map_err(hooked)?;
+        }
+        Ok(profile)
     }
 
     /// How a command ended, where that is a failure.

@@ -1,14 +1,17 @@
 //! `tenbin compare`: runs of two sides.
 
+use std::path::Path;
+
 use clap::Args;
 use tenbin_analysis::across::{Across, Kept, MOST_OTHERS, across};
+use tenbin_analysis::profile::difference::{Explanation, document, explain};
 use tenbin_analysis::report;
 use tenbin_lab::analyses;
 use tenbin_model::{Run, Verdict};
 use tenbin_stats::runs::MOST;
 use tenbin_store::{Entry, RunId, Store};
 
-use super::{Form, Schema, Verb, Work};
+use super::{Form, Schema, Verb, Work, profile};
 use crate::output::{Answer, Exit, Trouble};
 use crate::store;
 
@@ -18,26 +21,41 @@ use crate::store;
 /// are held against the other runs of the same that the store has, and mostly refused. With several a
 /// side (five, or more where an experiment makes many comparisons), taken in turns, a change is told from
 /// that. The status is 3 where everything was refused.
+///
+/// Given files, it compares profiles (`tenbin profile --json -o FILE`) or logs of strace: why one command takes
+/// longer than the other. Ten profiles a side, taken in turns, show how far they vary.
 #[derive(Args)]
 pub struct Compare {
-    /// The start of a run's id, `latest`, or a label, which means every run that bears it; several with
-    /// commas between them
-    #[arg(value_name = "RUN[,RUN...]")]
+    /// The start of a run's id, `latest`, or a label, which means every run that bears it; or the path of a profile.
+    /// Several with commas between them
+    #[arg(value_name = "RUN|PROFILE,...")]
     first: String,
     /// The other side
-    #[arg(value_name = "RUN[,RUN...]")]
+    #[arg(value_name = "RUN|PROFILE,...")]
     second: String,
     #[command(flatten)]
     form: Form,
 }
 
 pub const VERB: Verb = Verb {
-    schemas: &[Schema::of::<Across>("compare", "Runs of two sides: `compare`")],
+    schemas: &[
+        Schema::of::<Across>("compare", "Runs of two sides: `compare`"),
+        Schema::of::<Explanation>(
+            "explanation",
+            "Why one command takes longer than another: `compare` of profiles",
+        ),
+    ],
     ..Verb::of::<Compare>("compare")
 };
 
 impl Work for Compare {
     fn run(self) -> Result<Answer, Trouble> {
+        if [&self.first, &self.second]
+            .iter()
+            .all(|side| side.split(',').any(|name| Path::new(name).is_file()))
+        {
+            return self.profiles();
+        }
         let store = store::open_existing()?;
         let (first, second) = (ids(&store, &self.first)?, ids(&store, &self.second)?);
         if let Some(both) = first.iter().find(|id| second.contains(id)) {
@@ -50,6 +68,22 @@ impl Work for Compare {
         let text = self.form.text(&across, |across, width| report::compared(across).text(width))?;
         let refused = across.comparisons.iter().all(|compared| compared.verdict == Verdict::Refused);
         Ok(Answer { exit: if refused { Exit::Refused } else { Exit::Answered }, ..Answer::text(text) })
+    }
+}
+
+impl Compare {
+    fn profiles(&self) -> Result<Answer, Trouble> {
+        let read = |side: &str| {
+            side.split(',').map(|name| profile::read(Path::new(name))).collect::<Result<Vec<_>, _>>()
+        };
+        let (left, right) = (read(&self.first)?, read(&self.second)?);
+        let names =
+            [&self.first, &self.second].map(|side| side.split(',').next().unwrap_or_default().to_owned());
+        let explanation = explain(names, &left, &right)
+            .ok_or_else(|| Trouble::usage("a profile is empty; name one that has calls in it"))?;
+        Ok(Answer::text(
+            self.form.text(&explanation, |explanation, width| document(explanation, None).text(width))?,
+        ))
     }
 }
 

@@ -13,6 +13,7 @@ mod list;
 mod show;
 mod report;
 mod machine;
+mod profile;
 mod runs;
 mod compare;
 mod export;

@@ -3,6 +3,7 @@
 mod exports;
 mod from;
 mod sides;
+mod why;
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -138,6 +139,11 @@ pub struct Weigh {
         help_heading = WHAT
     )]
     metric: Vec<Quantity>,
+    /// Say why: after the verdict both commands are profiled, in turns, and the difference of their wall times is
+    /// shared out among system calls, page faults, user code and waits (`tenbin profile` has the method). It needs
+    /// the rights of `tenbin profile`
+    #[arg(long, conflicts_with_all = NOT_EXPLAINED, help_heading = WHAT)]
+    why: bool,
     /// All commands have to write the same to standard output; the first difference is a fault
     #[arg(long, help_heading = WHAT)]
     same_output: bool,
@@ -321,6 +327,9 @@ const OF_MEASURING: [&str; 39] = [
     "seed",
 ];
 
+/// What --why does not go with: one difference of two commands is explained, in words.
+const NOT_EXPLAINED: [&str; 6] = ["from", "bisect", "worker", "asm", "json", "cpus"];
+
 const FUNCTIONS: &str = "Functions, instructions and workers";
 const REVISIONS: &str = "Revisions";
 const RUNS: &str = "How often";
@@ -441,11 +450,16 @@ impl Weigh {
             if silent { String::new() } else { detail(reported, width) }
         };
         self.exports.can_be_written(self.to.as_deref())?;
+        let profiling = self.why.then(|| why::can_be_asked(weighing)).transpose()?;
         let outcome = answered(&survey, &measure, &text, Ending::None)?;
         let mut answer = outcome.answer;
         let refused = outcome.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
         if answer.exit == Exit::Answered && refused {
             answer.exit = Exit::Refused;
+        }
+        if let Some(profiling) = profiling {
+            let why = why::answer(&profiling, &weighing.names())?;
+            answer.text.push_str(&why);
         }
         answer.remarks.extend(remarks);
         answer.remarks.extend((weighing.close)().iter().map(|wrong| format!("tenbin: {wrong}")));

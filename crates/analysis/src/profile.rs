@@ -1,0 +1,249 @@
+//! A profile in words: where the wall time of a command went, and why it differs from another's.
+
+pub mod difference;
+
+use tenbin_document::{Document, Table};
+use tenbin_model::profile::{Activity, Course, Kind, Overhead, Split, Thread};
+use tenbin_model::unit::three_digits;
+use tenbin_model::words::{comma, counted, percent};
+use tenbin_model::{Order, Picoseconds, Profile};
+
+/// Rows of a table that are shown one by one.
+const ROWS: usize = 12;
+
+/// Threads that are shown one by one.
+const THREADS: usize = 8;
+
+/// How far the parts of a thread's time may be from it, before that is said.
+const TOLERATED: f64 = 0.002;
+
+/// Where the time went, the answer first.
+pub fn document(profile: &Profile) -> Document {
+    let mut document = Document::new();
+    document.paragraph(0, answer(profile));
+    let (waits, own): (Vec<_>, Vec<_>) =
+        profile.activities.iter().partition(|activity| activity.kind == Kind::Wait);
+    if !own.is_empty() {
+        document.space().table(activities(&own));
+    }
+    if !waits.is_empty() {
+        document.space().line("Waiting for others: this time is that of what they waited for, and no cause");
+        document.space().table(activities(&waits));
+    }
+    wakers(profile, &mut document);
+    threads(profile, &mut document);
+    in_flight(profile, &mut document);
+    rough(profile, &mut document);
+    if let Some(overhead) = &profile.overhead {
+        document.space().paragraph(0, observing(overhead, profile));
+    }
+    for sentence in &profile.unseen {
+        document.space().paragraph(0, sentence);
+    }
+    document
+}
+
+fn answer(profile: &Profile) -> String {
+    let command = match &profile.command[..] {
+        [] => "The command".to_owned(),
+        words => format!("`{}`", words.join(" ")),
+    };
+    let calls: u64 = profile.activities.iter().map(|activity| activity.count).sum();
+    let threads = profile.threads.len() as u64 + profile.more_threads;
+    match (profile.wall, &profile.course) {
+        (Some(wall), Some(course)) => format!("{command} took {wall}: {}.", shares(course, wall)),
+        (Some(wall), None) => {
+            format!("{command} took {wall}, in which {threads} of its threads did {}.", most(profile, calls))
+        }
+        (None, _) => format!("{command}: {threads} of its threads did {}.", most(profile, calls)),
+    }
+}
+
+fn most(profile: &Profile, calls: u64) -> String {
+    let longest = profile
+        .activities
+        .iter()
+        .filter(|activity| activity.kind == Kind::Call)
+        .max_by_key(|activity| activity.total);
+    let longest =
+        longest.map(|activity| format!(", most of their time in {} ({})", activity.name, activity.total));
+    format!(
+        "{}{}",
+        counted(usize::try_from(calls).unwrap_or(usize::MAX), "call"),
+        longest.unwrap_or_default()
+    )
+}
+
+/// What part of the wall time its threads ran, were queued, and stood still, and for what.
+fn shares(course: &Course, wall: Picoseconds) -> String {
+    let share = |time: Picoseconds| if wall.0 == 0 { 0.0 } else { time.0 as f64 / wall.0 as f64 };
+    let mut parts = Vec::new();
+    let mut at_once: Vec<_> =
+        course.running.iter().zip(1..).filter(|(time, _)| share(**time) >= 0.005).collect();
+    at_once.order_by_key(|(time, _)| std::cmp::Reverse(**time));
+    for (time, count) in at_once {
+        let ran = if count == 1 { "thread ran" } else { "threads ran at once" };
+        parts.push(format!("{} of it {count} {ran}", percent(share(*time))));
+    }
+    if share(course.queued) >= 0.005 {
+        parts.push(format!("{} none ran and one waited for a CPU", percent(share(course.queued))));
+    }
+    let stood: Picoseconds = course.blocked.iter().map(|by| by.time).sum();
+    if share(stood) >= 0.005 {
+        let by = course.blocked.iter().filter(|by| share(by.time) >= 0.005).take(3);
+        let by = comma(by.map(|by| format!("{} {}", by.activity, percent(share(by.time)))));
+        let by = if by.is_empty() { by } else { format!(" ({by})") };
+        parts.push(format!("{} all were blocked{by}", percent(share(stood))));
+    }
+    comma(parts)
+}
+
+/// A row an activity, those beyond [`ROWS`] as one.
+fn activities(all: &[&Activity]) -> Table {
+    let mut rows: Vec<Vec<String>> =
+        all.iter().take(ROWS).map(|activity| row(&activity.name, activity)).collect();
+    if all.len() > ROWS {
+        let mut sum = all[ROWS].clone();
+        for more in &all[ROWS + 1..] {
+            sum.count += more.count;
+            sum.errors += more.errors;
+            sum.total += more.total;
+            sum.longest = sum.longest.max(more.longest);
+            sum.split = sum.split.zip(more.split).map(|(one, other)| Split {
+                on_cpu: one.on_cpu + other.on_cpu,
+                queued: one.queued + other.queued,
+                blocked: one.blocked + other.blocked,
+            });
+        }
+        rows.push(row(&format!("{} others", all.len() - ROWS), &sum));
+    }
+    let header = ["", "count", "errors", "all together", "on a CPU", "queued", "blocked", "longest"];
+    Table::new(header, rows)
+}
+
+fn row(name: &str, activity: &Activity) -> Vec<String> {
+    let count = |count: u64| if count == 0 { "–".into() } else { count.to_string() };
+    let part = |part: fn(&Split) -> Picoseconds| match &activity.split {
+        None => "?".into(),
+        Some(split) if part(split).0 == 0 => "–".into(),
+        Some(split) => part(split).to_string(),
+    };
+    let longest = if activity.longest.0 == 0 { "–".into() } else { activity.longest.to_string() };
+    vec![
+        name.to_owned(),
+        count(activity.count),
+        count(activity.errors),
+        activity.total.to_string(),
+        part(|split| split.on_cpu),
+        part(|split| split.queued),
+        part(|split| split.blocked),
+        longest,
+    ]
+}
+
+/// What ended the longest waits.
+fn wakers(profile: &Profile, document: &mut Document) {
+    let mut all: Vec<_> = profile
+        .activities
+        .iter()
+        .flat_map(|activity| activity.wakers.iter().map(move |waker| (activity, waker)))
+        .filter(|(_, waker)| waker.blocked > Picoseconds::ZERO)
+        .collect();
+    all.order_by_key(|(_, waker)| std::cmp::Reverse(waker.blocked));
+    if all.is_empty() {
+        return;
+    }
+    let rows = all.iter().take(THREADS).map(|(activity, waker)| {
+        vec![activity.name.clone(), waker.name.clone(), waker.count.to_string(), waker.blocked.to_string()]
+    });
+    let table = Table::new(["blocked in", "woken by", "times", "blocked"], rows.collect());
+    document.space().table(table.with_words(1));
+}
+
+fn threads(profile: &Profile, document: &mut Document) {
+    if profile.threads.is_empty() {
+        return;
+    }
+    let mut longest: Vec<&Thread> = profile.threads.iter().collect();
+    longest.order_by_key(|thread| std::cmp::Reverse(thread.wall));
+    let rows = longest.iter().take(THREADS).map(|thread| {
+        let parts = [
+            thread.wall,
+            thread.user,
+            thread.kernel,
+            thread.faults,
+            thread.interrupts,
+            thread.queued,
+            thread.blocked,
+        ];
+        let name = format!("{} {}", thread.name, thread.thread);
+        std::iter::once(name).chain(parts.iter().map(Picoseconds::to_string)).collect()
+    });
+    let header = ["thread", "wall", "user", "calls", "faults", "interrupts", "queued", "blocked"];
+    document.space().table(Table::new(header, rows.collect()));
+    let more = (longest.len().saturating_sub(THREADS)) as u64 + profile.more_threads;
+    if more > 0 {
+        let more = counted(usize::try_from(more).unwrap_or(usize::MAX), "thread");
+        document.line(format!("  and {more} more, with shorter lives or beyond what is kept"));
+    }
+    let off: Vec<_> = longest.iter().filter(|thread| missed(thread) > TOLERATED).collect();
+    if let Some(worst) = off.iter().map(|thread| missed(thread)).reduce(f64::max) {
+        document.space().paragraph(
+            0,
+            format!(
+                "The parts of {} miss its time, by {} at most.",
+                counted(off.len(), "thread"),
+                percent(worst)
+            ),
+        );
+    }
+}
+
+/// How far the parts of a thread's time are from it, as a share of it.
+fn missed(thread: &Thread) -> f64 {
+    let parts =
+        thread.user + thread.kernel + thread.faults + thread.interrupts + thread.queued + thread.blocked;
+    if thread.wall.0 == 0 { 0.0 } else { parts.0.abs_diff(thread.wall.0) as f64 / thread.wall.0 as f64 }
+}
+
+fn in_flight(profile: &Profile, document: &mut Document) {
+    let calls = profile.activities.iter().filter(|activity| activity.in_flight > 0);
+    let calls = comma(calls.map(|activity| format!("{} {}", activity.in_flight, activity.name)));
+    if !calls.is_empty() {
+        document.space().paragraph(0, format!("Had not returned at the end: {calls}."));
+    }
+}
+
+/// What `time` says, and the wait that is left of it by a rough formula.
+fn rough(profile: &Profile, document: &mut Document) {
+    let (Some(wall), Some(charged)) = (profile.wall, profile.charged) else { return };
+    let seconds = |time: Picoseconds| time.0 as f64 / 1e12;
+    let spent = (seconds(charged.user) + seconds(charged.system)) / f64::from(charged.cpus.max(1));
+    let wait = seconds(wall) - spent;
+    let sign = if wait < 0.0 { "−" } else { "" };
+    document.space().paragraph(
+        0,
+        format!(
+            "As time(1) has it: real {wall}, user {}, sys {}. By the rough formula real − (user + sys) / CPUs, wait {sign}{} s \
+             on {}.",
+            charged.user,
+            charged.system,
+            three_digits(wait.abs()),
+            counted(charged.cpus as usize, "CPU"),
+        ),
+    );
+}
+
+fn observing(overhead: &Overhead, profile: &Profile) -> String {
+    let all: Picoseconds = profile.threads.iter().map(|thread| thread.wall).sum();
+    let share = if all.0 == 0 { 0.0 } else { overhead.total.0 as f64 / all.0 as f64 };
+    format!(
+        "Observing it took about {}, {} of the time of its threads: {} for each of {} calls, page faults and switches \
+         of threads. Of a call, {} show as user code.",
+        overhead.total,
+        percent(share),
+        overhead.each,
+        overhead.events,
+        overhead.between
+    )
+}

@@ -1,0 +1,215 @@
+//! A command profiled by programs in the kernel.
+
+use std::process::Command;
+use std::time::Duration;
+
+use tenbin_metal::child::End;
+use tenbin_metal::profiler::{
+    Cost, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
+};
+use tenbin_metal::usage::Usage;
+use tenbin_metal::{Fault, allowed_cpus};
+use tenbin_model::profile::{
+    Activity, BlockedBy, Charged, Course, Kind, Overhead, Schema, Source, Split, Thread, Waker,
+};
+use tenbin_model::words::counted;
+use tenbin_model::{Machine, Order, Picoseconds, Profile};
+
+/// Wakers of an activity that are kept.
+const WAKERS: usize = 8;
+
+/// Whether a command could be profiled here.
+///
+/// # Errors
+/// What is lacking.
+pub fn can_profile() -> Result<(), Unprofiled> {
+    Profiler::attach().map(drop).map_err(Unprofiled::Unattached)
+}
+
+/// Runs `command`, of these words, and says where its time went. How it ended is in the profile. `started` is the
+/// date.
+///
+/// # Errors
+/// What is lacking to observe it, or a fault where it cannot be started or did not end by its deadline.
+pub fn profile(
+    command: Command,
+    words: Vec<String>,
+    deadline: Duration,
+    machine: Option<Machine>,
+    started: String,
+) -> Result<Profile, Unprofiled> {
+    let mut profiler = Profiler::attach().map_err(Unprofiled::Unattached)?;
+    let before = Usage::of_children();
+    let (end, observation) = profiler.run(command, deadline).map_err(Unprofiled::Fault)?;
+    let charged = Usage::of_children().since(&before);
+    let mut unseen = unseen(&observation, profiler.no_faults.as_deref());
+    let cpus = allowed_cpus().map_or(0, |cpus| cpus.len());
+    if end == End::OutOfTime {
+        unseen.push(format!("It had not ended after {} s, and was killed.", deadline.as_secs()));
+    }
+    let activities = activities(&observation.rows);
+    Ok(Profile {
+        schema: Schema,
+        command: words,
+        source: Source::Kernel,
+        started,
+        machine,
+        wall: Some(length(observation.wall)),
+        exit_status: exit_status(end),
+        charged: Some(Charged {
+            user: charged.user,
+            system: charged.system,
+            cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+        }),
+        course: Some(course(&observation)),
+        more_threads: (observation.began - observation.lost).saturating_sub(observation.threads.len() as u64),
+        threads: observation.threads.iter().map(thread).collect(),
+        unseen,
+        overhead: profiler.cost.map(|cost| overhead(&activities, observation.switches, cost)),
+        activities,
+    })
+}
+
+/// What observing these cost.
+fn overhead(activities: &[Activity], switches: u64, cost: Cost) -> Overhead {
+    let is_seen = |kind| matches!(kind, Kind::Call | Kind::Wait | Kind::Fault);
+    let seen = activities.iter().filter(|activity| is_seen(activity.kind));
+    let events = switches + seen.map(|activity| activity.count).sum::<u64>();
+    Overhead {
+        each: cost.each,
+        between: cost.between,
+        events,
+        total: Picoseconds(events.saturating_mul(cost.each.0)),
+    }
+}
+
+/// Why a command was not profiled.
+#[derive(Debug)]
+pub enum Unprofiled {
+    /// Nothing could observe it.
+    Unattached(Unattached),
+    /// It could not be run.
+    Fault(Fault),
+}
+
+impl std::fmt::Display for Unprofiled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Fault(fault) => write!(f, "{fault}"),
+            Self::Unattached(Unattached { lacking, why }) => {
+                let remedy = match lacking {
+                    Lacking::Rights => "run it as root, or with CAP_BPF and CAP_PERFMON",
+                    Lacking::Types => "use a kernel that was built with CONFIG_DEBUG_INFO_BTF",
+                    Lacking::Kernel => {
+                        "use Linux 5.10 or later, built with CONFIG_BPF_SYSCALL and CONFIG_FTRACE_SYSCALLS"
+                    }
+                };
+                write!(
+                    f,
+                    "profile a command by programs in the kernel (BPF): {why}; {remedy}, or read a log of strace: \
+                     `strace -f -T -ttt -o LOG COMMAND`, then `tenbin profile --from LOG`"
+                )
+            }
+        }
+    }
+}
+
+/// The status, or 256 and the signal. None where it was killed for its time.
+fn exit_status(end: End) -> Option<u64> {
+    match end {
+        End::Exited(status) => u64::try_from(status).ok(),
+        End::Signalled(signal) => u64::try_from(256 + signal).ok(),
+        End::OutOfTime => None,
+    }
+}
+
+fn unseen(observation: &Observation, no_faults: Option<&str>) -> Vec<String> {
+    let mut unseen = Vec::new();
+    if let Some(why) = no_faults {
+        unseen.push(format!("Page faults were not seen; they are in what they came in: {why}."));
+    }
+    if observation.lost > 0 {
+        unseen.push(format!(
+            "{} of {} were not followed: too many lived at once.",
+            observation.lost,
+            counted(usize::try_from(observation.began).unwrap_or(usize::MAX), "thread")
+        ));
+    }
+    unseen
+}
+
+fn course(observation: &Observation) -> Course {
+    let last = observation.running.iter().rposition(|&time| time > 0).map_or(0, |last| last + 1);
+    let mut blocked: Vec<_> = observation
+        .stood
+        .iter()
+        .map(|(doing, time)| BlockedBy { activity: named(*doing).0, time: length(*time) })
+        .collect();
+    blocked.order_by_key(|by| std::cmp::Reverse(by.time));
+    Course {
+        running: observation.running[..last].iter().map(|&time| length(time)).collect(),
+        queued: length(observation.queued),
+        blocked,
+    }
+}
+
+fn named(doing: Doing) -> (String, Kind) {
+    match doing {
+        Doing::User => ("user code".into(), Kind::User),
+        Doing::Fault => ("page fault".into(), Kind::Fault),
+        Doing::Interrupt => ("interrupt".into(), Kind::Interrupt),
+        Doing::Call(Some(name)) => (name.into(), Kind::of_call(name)),
+        Doing::Call(None) => ("a call without a name".into(), Kind::Call),
+    }
+}
+
+fn activities(rows: &[Row]) -> Vec<Activity> {
+    let mut activities: Vec<_> = rows.iter().map(activity).collect();
+    activities.order_by_key(|activity| std::cmp::Reverse(activity.total));
+    activities
+}
+
+fn activity(row: &Row) -> Activity {
+    let (name, kind) = named(row.doing);
+    let Nanoseconds { on_cpu, queued, blocked } = row.spent;
+    let mut wakers: Vec<_> = row
+        .wakers
+        .iter()
+        .map(|(name, count, blocked)| Waker {
+            name: name.clone().unwrap_or_else(|| "an interrupt".into()),
+            count: *count,
+            blocked: length(*blocked),
+        })
+        .collect();
+    wakers.order_by_key(|waker| std::cmp::Reverse(waker.blocked));
+    wakers.truncate(WAKERS);
+    let used = row.lengths.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    Activity {
+        name,
+        kind,
+        count: row.count,
+        errors: row.errors,
+        total: length(row.spent.total()),
+        split: Some(Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) }),
+        longest: length(row.longest),
+        histogram: row.lengths[..used].to_vec(),
+        wakers,
+        in_flight: row.in_flight,
+        files: Vec::new(),
+    }
+}
+
+fn thread(thread: &tenbin_metal::profiler::Thread) -> Thread {
+    Thread {
+        process: thread.process,
+        thread: thread.thread,
+        name: thread.name.clone(),
+        wall: length(thread.wall),
+        user: length(thread.user),
+        kernel: length(thread.kernel),
+        faults: length(thread.faults),
+        interrupts: length(thread.interrupts),
+        queued: length(thread.queued),
+        blocked: length(thread.blocked),
+    }
+}

@@ -1,0 +1,624 @@
+//! Where the time of a command goes, as programs in the kernel (BPF) add it up.
+//!
+//! The programs are `bpf/profile.bpf.c`, loaded as an object that `cargo xtask test bpf` builds anew and compares. They
+//! follow the first program that a thread of a name of its own starts, with all processes and threads that this makes.
+
+use std::fmt::Write;
+use std::io;
+use std::process::{Command, id};
+use std::time::Duration;
+
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, Stack};
+use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
+use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
+use aya::util::online_cpus;
+use aya::{Btf, Ebpf, EbpfLoader, Pod};
+use rustix::thread::{name, set_name};
+use syscalls::Sysno;
+use tenbin_model::Picoseconds;
+
+use crate::child::{self, End};
+use crate::fault::Fault;
+
+/// The programs, for machines whose lowest byte comes first.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
+
+/// Rows that are no system call (`enum` in `bpf/profile.bpf.c`).
+const USER: u32 = 0;
+const FAULT: u32 = 1;
+const INTERRUPT: u32 = 2;
+const CALLS: u32 = 3;
+const ROWS: u32 = CALLS + 512;
+
+/// Threads that may live at once.
+pub const SLOTS: u32 = 16 << 10;
+
+/// Letters of a thread's name, with the zero that ends it.
+const NAME: usize = 16;
+
+/// Programs of tracepoints, each with its tracepoint and whether every machine has that.
+const TRACEPOINTS: [(&str, &str, bool); 13] = [
+    ("enter", "sys_enter", true),
+    ("leave", "sys_exit", true),
+    ("switched", "sched_switch", true),
+    ("waking", "sched_waking", true),
+    ("forked", "sched_process_fork", true),
+    ("executed", "sched_process_exec", true),
+    ("exited", "sched_process_exit", true),
+    // An end without a begin is nothing; a begin without an end would never be over. x86 has timers of its own.
+    ("irq_ends", "irq_handler_exit", true),
+    ("softirq_ends", "softirq_exit", true),
+    ("timer_ends", "local_timer_exit", false),
+    ("irq_begins", "irq_handler_entry", true),
+    ("softirq_begins", "softirq_entry", true),
+    ("timer_begins", "local_timer_entry", false),
+];
+
+/// Programs of perf's software events, each with its event.
+const EVENTS: [(&str, &[SoftwareEvent]); 2] = [
+    ("fault_begins", &[SoftwareEvent::PageFaults]),
+    ("fault_ends", &[SoftwareEvent::PageFaultsMin, SoftwareEvent::PageFaultsMaj]),
+];
+
+/// Why no program could be attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// The rights to load and attach programs: `CAP_BPF` and `CAP_PERFMON`, or root.
+    Rights,
+    /// What the kernel says of its own types (`/sys/kernel/btf/vmlinux`).
+    Types,
+    /// Something else: it is too old, or was built without it.
+    Kernel,
+}
+
+/// What was tried, and why it failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unattached {
+    /// What is lacking.
+    pub lacking: Lacking,
+    /// What was tried and what the kernel said.
+    pub why: String,
+}
+
+/// How time was spent, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Nanoseconds {
+    /// On a CPU.
+    pub on_cpu: u64,
+    /// Queued for a CPU.
+    pub queued: u64,
+    /// Blocked.
+    pub blocked: u64,
+}
+
+/// `struct thread`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawThread {
+    began: u64,
+    mark: u64,
+    entered: u64,
+    here: Nanoseconds,
+    outer_entered: u64,
+    outer_here: Nanoseconds,
+    user: Nanoseconds,
+    kernel: u64,
+    faults: u64,
+    interrupts: u64,
+    queued: u64,
+    blocked: u64,
+    woken: u64,
+    ended: u64,
+    row: u32,
+    outer: u32,
+    state: u32,
+    armed: u32,
+    first: u32,
+    pid: u32,
+    tgid: u32,
+    padding: u32,
+    name: [u8; NAME],
+}
+
+/// `LENGTHS`.
+const LENGTHS: usize = 48;
+
+/// `struct row`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawRow {
+    count: u64,
+    errors: u64,
+    split: Nanoseconds,
+    longest: u64,
+    lengths: [u64; LENGTHS],
+}
+
+/// `AT_ONCE` and one.
+const AT_ONCE: usize = 65;
+
+/// `struct course`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawCourse {
+    lock: u32,
+    on: u32,
+    running: u32,
+    queued: u32,
+    listed: u32,
+    padding: u32,
+    mark: u64,
+    began: u64,
+    ended: u64,
+    run: [u64; AT_ONCE],
+    waited: u64,
+    stood: [u64; ROWS as usize],
+}
+
+/// `struct tally`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawTally {
+    threads: u32,
+    lost: u32,
+    switches: u64,
+}
+
+/// `struct wake`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawWake {
+    row: u32,
+    by: [u8; NAME],
+}
+
+/// `struct woken`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawWoken {
+    count: u64,
+    blocked: u64,
+}
+
+// SAFETY: integers and arrays of them in C's layout, without a gap; any bytes are a value. So for all that follow.
+unsafe impl Pod for RawThread {}
+// SAFETY: see above.
+unsafe impl Pod for RawRow {}
+// SAFETY: see above.
+unsafe impl Pod for RawCourse {}
+// SAFETY: see above.
+unsafe impl Pod for RawTally {}
+// SAFETY: see above.
+unsafe impl Pod for RawWake {}
+// SAFETY: see above.
+unsafe impl Pod for RawWoken {}
+
+/// What a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Doing {
+    /// The threads' own code.
+    User,
+    /// A page fault.
+    Fault,
+    /// An interrupt.
+    Interrupt,
+    /// A system call, by its name; none where it has none here.
+    Call(Option<&'static str>),
+}
+
+impl Doing {
+    fn of(row: u32) -> Self {
+        match row {
+            USER => Self::User,
+            FAULT => Self::Fault,
+            INTERRUPT => Self::Interrupt,
+            call => Self::Call(Sysno::new((call - CALLS) as usize).map(|call| call.name())),
+        }
+    }
+}
+
+/// What all threads did in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is.
+    pub doing: Doing,
+    /// Times that it was left; of user code 0.
+    pub count: u64,
+    /// Calls that failed.
+    pub errors: u64,
+    /// For how long.
+    pub spent: Nanoseconds,
+    /// The longest one, in ns.
+    pub longest: u64,
+    /// How many took less than 2 ns, then from 2, 4, 8 … ns on.
+    pub lengths: Vec<u64>,
+    /// Threads that are in it still.
+    pub in_flight: u64,
+    /// Who ended its waits: a name, none for an interrupt; how many, and for how many ns they blocked.
+    pub wakers: Vec<(Option<String>, u64, u64)>,
+}
+
+/// What a thread did, in nanoseconds. From `wall` on, all sums to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its process.
+    pub process: u32,
+    /// Its own number.
+    pub thread: u32,
+    /// Its name at the end.
+    pub name: String,
+    /// From its start to its end, or until now.
+    pub wall: u64,
+    /// On a CPU in user code.
+    pub user: u64,
+    /// On a CPU in calls.
+    pub kernel: u64,
+    /// On a CPU in page faults.
+    pub faults: u64,
+    /// On a CPU in interrupts.
+    pub interrupts: u64,
+    /// Queued for a CPU.
+    pub queued: u64,
+    /// Blocked.
+    pub blocked: u64,
+}
+
+/// What a command did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// From the call that executed it to the end of its first process, in ns.
+    pub wall: u64,
+    /// For how many ns 1, 2, 3 … of its threads ran at once, the last one for all above.
+    pub running: Vec<u64>,
+    /// None ran, and one was queued.
+    pub queued: u64,
+    /// All were blocked, by what ended that.
+    pub stood: Vec<(Doing, u64)>,
+    /// By row.
+    pub rows: Vec<Row>,
+    /// In the order in which they ended, those that did not at the end.
+    pub threads: Vec<Thread>,
+    /// Threads that began.
+    pub began: u64,
+    /// Threads that were not followed, because too many lived at once.
+    pub lost: u64,
+    /// Times that a thread left its CPU.
+    pub switches: u64,
+}
+
+/// Programs that are attached; they are gone when this is dropped, or when its process ends, however it does.
+#[derive(Debug)]
+pub struct Profiler {
+    loaded: Ebpf,
+    starter: String,
+    /// Why page faults are not seen.
+    pub no_faults: Option<String>,
+    /// What observing costs. None where that could not be measured.
+    pub cost: Option<Cost>,
+}
+
+/// What observing a system call costs it: two programs and what the kernel does around them. A page fault and a switch
+/// of threads have as many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// By how much a call takes longer.
+    pub each: Picoseconds,
+    /// For how long a thread seems to be in user code between two calls that follow at once: what comes before the
+    /// first program of a call and after its last one.
+    pub between: Picoseconds,
+}
+
+impl Profiler {
+    /// Attaches the programs.
+    ///
+    /// # Errors
+    /// What is lacking.
+    pub fn attach() -> Result<Self, Unattached> {
+        let bare = call_time();
+        let types = Btf::from_sys_fs().map_err(|error| Unattached {
+            lacking: Lacking::Types,
+            why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
+        })?;
+        let starter = format!("tenbin-{:x}", id() & 0xff_ffff);
+        let mut padded = [0_u8; NAME];
+        padded[..starter.len()].copy_from_slice(starter.as_bytes());
+        let mut loader = EbpfLoader::new();
+        loader.btf(Some(&types)).override_global("starter", &padded, true);
+        loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
+        loader.map_max_entries("free_slots", SLOTS);
+        let unloaded = |what: &str, error: &(dyn std::error::Error + 'static)| Unattached {
+            lacking: if is_denied(error) { Lacking::Rights } else { Lacking::Kernel },
+            why: format!("{what}: {}", chain(error)),
+        };
+        // What the build script packed can be unpacked.
+        let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
+        let mut loaded =
+            loader.load(&object).map_err(|error| unloaded("create what BPF programs add up in", &error))?;
+        let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
+            .map_err(|error| unloaded("fill a BPF map", &error))?;
+        // Slot 0 stands for none.
+        for slot in (1..SLOTS).rev() {
+            slots.push(slot, 0).map_err(|error| unloaded("fill a BPF map", &error))?;
+        }
+        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
+            let attached = attach_tracepoint(&mut loaded, program, tracepoint, &types);
+            if let (Err(error), true) = (attached, is_everywhere) {
+                return Err(unloaded(&format!("attach a BPF program to {tracepoint}"), &error));
+            }
+        }
+        let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
+        let mut profiler = Self { loaded, starter, no_faults, cost: None };
+        profiler.cost = profiler.measure_cost(bare);
+        Ok(profiler)
+    }
+
+    /// A thread that the starter begins is followed, as a command is; it executes nothing, and is not reported.
+    fn measure_cost(&self, bare: Option<Picoseconds>) -> Option<Cost> {
+        let followed = self.named(call_time).ok()??;
+        let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
+        let between = length(ended.get(&0, 0).ok()?.user.on_cpu / u64::from(BATCHES * BATCH));
+        Some(Cost { each: followed.saturating_sub(bare?), between })
+    }
+
+    /// Does something while this thread has the name by which the programs know who starts a command.
+    fn named<T>(&self, work: impl FnOnce() -> T) -> Result<T, Fault> {
+        let fault = |what: &str, error: rustix::io::Errno| Fault::system(what, io::Error::from(error));
+        let was = name().map_err(|error| fault("read this thread's name", error))?;
+        let starter = std::ffi::CString::new(self.starter.as_str()).unwrap_or_default();
+        set_name(&starter).map_err(|error| fault("name this thread", error))?;
+        let done = work();
+        set_name(&was).map_err(|error| fault("name this thread", error))?;
+        Ok(done)
+    }
+
+    /// Runs a command as [`child::through`] does, and what it did.
+    ///
+    /// # Errors
+    /// A fault where it cannot be started, or where what was added up cannot be read.
+    pub fn run(&mut self, command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
+        let ended = self.named(|| child::through(command, deadline))??;
+        let observation = self.read(nanoseconds_now());
+        let observation = observation
+            .map_err(|why| Fault::system("read what BPF programs added up", io::Error::other(why)))?;
+        Ok((ended, observation))
+    }
+
+    fn read(&mut self, now: u64) -> Result<Observation, String> {
+        let loaded = &self.loaded;
+        let of = |name: &str| loaded.map(name).ok_or_else(|| format!("no map {name}"));
+        let text = |error: aya::maps::MapError| chain(&error);
+        let course: RawCourse = Array::try_from(of("courses")?).map_err(text)?.get(&0, 0).map_err(text)?;
+        let tally: RawTally = Array::try_from(of("tallies")?).map_err(text)?.get(&0, 0).map_err(text)?;
+        let threads = Array::<_, RawThread>::try_from(of("threads")?).map_err(text)?;
+        let ended = Array::<_, RawThread>::try_from(of("ended")?).map_err(text)?;
+        let slots = HashMap::<_, u32, u32>::try_from(of("slot_of")?).map_err(text)?;
+        let mut raw = Vec::new();
+        let mut unarmed = 0;
+        for index in 0..course.listed.min(ended.len()) {
+            let thread = ended.get(&index, 0).map_err(text)?;
+            // It executed nothing, and so is no part of a command.
+            if thread.armed == 0 {
+                raw.push(thread);
+            } else {
+                unarmed += 1;
+            }
+        }
+        let mut alive = Vec::new();
+        for entry in slots.iter() {
+            let (_, slot) = entry.map_err(text)?;
+            alive.push(until(threads.get(&slot, 0).map_err(text)?, now));
+        }
+        let mut rows = rows(&PerCpuArray::try_from(of("rows")?).map_err(text)?, &alive).map_err(text)?;
+        for entry in HashMap::<_, RawWake, RawWoken>::try_from(of("wakes")?).map_err(text)?.iter() {
+            let (wake, woken) = entry.map_err(text)?;
+            let by = letters(&wake.by);
+            if let Some((_, row)) = rows.iter_mut().find(|(number, _)| *number == wake.row) {
+                let by = Some(by).filter(|by| !by.is_empty());
+                row.wakers.push((by, woken.count, woken.blocked));
+            }
+        }
+        let stood = course.stood.iter().zip(0..).filter(|(time, _)| **time > 0);
+        Ok(Observation {
+            wall: course.ended.saturating_sub(course.began),
+            running: course.run[1..].to_vec(),
+            queued: course.waited,
+            stood: stood.map(|(time, row)| (Doing::of(row), *time)).collect(),
+            rows: rows.into_iter().map(|(_, row)| row).collect(),
+            threads: raw.iter().chain(&alive).map(thread).collect(),
+            began: u64::from(tally.threads.saturating_sub(unarmed)),
+            lost: tally.lost.into(),
+            switches: tally.switches,
+        })
+    }
+}
+
+fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut aya::maps::Map, Unattached> {
+    loaded
+        .map_mut(name)
+        .ok_or_else(|| Unattached { lacking: Lacking::Kernel, why: format!("the object has no map {name}") })
+}
+
+fn attach_tracepoint(
+    loaded: &mut Ebpf,
+    program: &str,
+    tracepoint: &str,
+    types: &Btf,
+) -> Result<(), ProgramError> {
+    let Some(program) = loaded.program_mut(program) else { return Ok(()) };
+    let program: &mut BtfTracePoint = program.try_into()?;
+    program.load(tracepoint, types)?;
+    program.attach().map(drop)
+}
+
+fn attach_faults(loaded: &mut Ebpf) -> Result<(), ProgramError> {
+    for (program, events) in EVENTS {
+        let Some(program) = loaded.program_mut(program) else { continue };
+        let program: &mut PerfEvent = program.try_into()?;
+        program.load()?;
+        for &event in events {
+            for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
+                let config = PerfEventConfig::Software(event);
+                let scope = PerfEventScope::AllProcessesOneCpu { cpu };
+                program.attach(config, scope, SamplePolicy::Period(1), false)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sums over all CPUs of the rows that were ever used, with what threads that live are in.
+fn rows(
+    all: &PerCpuArray<&MapData, RawRow>,
+    alive: &[RawThread],
+) -> Result<Vec<(u32, Row)>, aya::maps::MapError> {
+    let mut rows = Vec::new();
+    for number in 0..ROWS {
+        let mut row = Row {
+            doing: Doing::of(number),
+            count: 0,
+            errors: 0,
+            spent: Nanoseconds::default(),
+            longest: 0,
+            lengths: vec![0; LENGTHS],
+            in_flight: 0,
+            wakers: Vec::new(),
+        };
+        for part in all.get(&number, 0)?.iter() {
+            row.count += part.count;
+            row.errors += part.errors;
+            row.spent = row.spent.plus(part.split);
+            row.longest = row.longest.max(part.longest);
+            row.lengths.iter_mut().zip(part.lengths).for_each(|(sum, more)| *sum += more);
+        }
+        for thread in alive {
+            if number == USER {
+                row.spent = row.spent.plus(thread.user);
+            } else if thread.row == number {
+                row.spent = row.spent.plus(thread.here);
+                row.in_flight += 1;
+            } else if thread.row == FAULT && thread.outer == number {
+                row.spent = row.spent.plus(thread.outer_here);
+            }
+        }
+        if row.count > 0 || row.spent != Nanoseconds::default() {
+            rows.push((number, row));
+        }
+    }
+    Ok(rows)
+}
+
+impl Nanoseconds {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            on_cpu: self.on_cpu + other.on_cpu,
+            queued: self.queued + other.queued,
+            blocked: self.blocked + other.blocked,
+        }
+    }
+
+    /// All of it.
+    pub fn total(self) -> u64 {
+        self.on_cpu + self.queued + self.blocked
+    }
+}
+
+/// A thread that lives, as it were if an event came now.
+fn until(mut thread: RawThread, now: u64) -> RawThread {
+    let spent = if thread.row == USER { &mut thread.user } else { &mut thread.here };
+    let passed = now.saturating_sub(thread.mark);
+    match thread.state {
+        0 => spent.on_cpu += passed,
+        1 => spent.queued += passed,
+        _ => spent.blocked += passed,
+    }
+    thread.ended = now;
+    thread
+}
+
+fn thread(raw: &RawThread) -> Thread {
+    // What a thread that lives is in has not been added yet.
+    let mut open = if raw.row == USER { Nanoseconds::default() } else { raw.here };
+    let (mut kernel, mut faults) = (raw.kernel, raw.faults);
+    if raw.row == FAULT {
+        faults += open.on_cpu;
+        if raw.outer != USER {
+            kernel += raw.outer_here.on_cpu;
+            open = open.plus(raw.outer_here);
+        }
+    } else {
+        kernel += open.on_cpu;
+    }
+    Thread {
+        process: raw.tgid,
+        thread: raw.pid,
+        name: letters(&raw.name),
+        wall: raw.ended.saturating_sub(raw.began),
+        user: raw.user.on_cpu,
+        kernel,
+        faults,
+        interrupts: raw.interrupts,
+        queued: raw.queued + raw.user.queued + open.queued,
+        blocked: raw.blocked + raw.user.blocked + open.blocked,
+    }
+}
+
+fn letters(name: &[u8; NAME]) -> String {
+    let end = name.iter().position(|&letter| letter == 0).unwrap_or(NAME);
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+/// How often [`call_time`] does its call.
+const BATCH: u32 = 2000;
+const BATCHES: u32 = 10;
+
+/// What a system call that does next to nothing takes, the least of some batches, in a thread that this one begins.
+fn call_time() -> Option<Picoseconds> {
+    let time = || {
+        (0..BATCHES)
+            .map(|_| {
+                let before = child::monotonic();
+                for _ in 0..BATCH {
+                    std::hint::black_box(rustix::process::getppid());
+                }
+                child::monotonic().saturating_sub(before) / BATCH
+            })
+            .min()
+    };
+    // getppid(2) has no more than this to do; the vDSO does not answer it.
+    let least = std::thread::spawn(time).join().ok()??;
+    Some(Picoseconds::from_nanos(u64::try_from(least.as_nanos()).ok()?))
+}
+
+/// The kernel's clock that the programs read.
+fn nanoseconds_now() -> u64 {
+    u64::try_from(child::monotonic().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// An error with all that caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Whether it comes of rights that are lacking.
+fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return error.kind() == io::ErrorKind::PermissionDenied;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Nanoseconds as a length.
+pub fn length(nanoseconds: u64) -> Picoseconds {
+    Picoseconds(nanoseconds.saturating_mul(1000))
+}

@@ -1,0 +1,275 @@
+//! Where the wall time of a command went.
+//!
+//! Each thread is somewhere at any time: in user code, in a system call, in a page fault or in an interrupt. There it
+//! is on a CPU, or could be and waits for one, or waits for something else. The parts of a thread's time sum to it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::unit::Picoseconds;
+
+/// Where the time of a command, with all its processes and threads, went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Profile {
+    /// Name and version of this shape.
+    #[schemars(extend("const" = Profile::SCHEMA))]
+    pub schema: Schema,
+    /// The words of its command line; none where a file does not say.
+    pub command: Vec<String>,
+    /// How it was observed.
+    pub source: Source,
+    /// When it was begun, as ISO 8601 has it; empty where nobody knows.
+    pub started: String,
+    /// Where it ran. None where a file does not say.
+    pub machine: Option<Machine>,
+    /// From its start to the end of its first process. None where that is not known.
+    pub wall: Option<Picoseconds>,
+    /// The status that the first process ended with, or 256 and the number of the signal that ended it.
+    pub exit_status: Option<u64>,
+    /// What the kernel charged it with, and how many CPUs it could use.
+    pub charged: Option<Charged>,
+    /// How many of its threads ran at a time. None where that is not known.
+    pub course: Option<Course>,
+    /// What its threads did, the longest first.
+    pub activities: Vec<Activity>,
+    /// Its threads in the order in which they began, up to a limit.
+    pub threads: Vec<Thread>,
+    /// Threads that are not in `threads`; their time is in `activities` and `course`.
+    pub more_threads: u64,
+    /// What of it could not be seen or read, a sentence each.
+    pub unseen: Vec<String>,
+    /// What observing it cost. None where that is not known.
+    pub overhead: Option<Overhead>,
+}
+
+impl Profile {
+    /// Name and version of this shape.
+    pub const SCHEMA: &'static str = "tenbin-profile-1";
+}
+
+/// [`Profile::SCHEMA`]: nothing else is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Schema;
+
+impl From<Schema> for String {
+    fn from(_: Schema) -> Self {
+        Profile::SCHEMA.into()
+    }
+}
+
+impl TryFrom<String> for Schema {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        if name == Profile::SCHEMA {
+            Ok(Self)
+        } else {
+            Err(format!("it is {name:?} and no {}", Profile::SCHEMA))
+        }
+    }
+}
+
+/// How a command was observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Programs in the kernel (BPF) that add up at each event.
+    #[default]
+    Kernel,
+    /// Each call stopped it (ptrace).
+    Stops,
+    /// It was looked at from time to time (`/proc/TID/syscall`).
+    Looks,
+    /// A log of strace.
+    Log,
+}
+
+/// What the kernel charged a command with (`getrusage(2)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Charged {
+    /// User time of all threads.
+    pub user: Picoseconds,
+    /// System time of all threads.
+    pub system: Picoseconds,
+    /// CPUs that it could run on.
+    pub cpus: u32,
+}
+
+/// How many threads ran at a time, over the wall time of a command. Its parts sum to that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Course {
+    /// For how long 1, 2, 3 … of its threads ran at once; the last one is for so many or more.
+    pub running: Vec<Picoseconds>,
+    /// None ran, and at least one waited for a CPU.
+    pub queued: Picoseconds,
+    /// All waited for something else, by the activity whose wait ended that, the longest first.
+    pub blocked: Vec<BlockedBy>,
+}
+
+/// For how long a command stood still until something ended a wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockedBy {
+    /// The name of the activity that waited.
+    pub activity: String,
+    /// For how long.
+    pub time: Picoseconds,
+}
+
+/// What a thread is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Its own code.
+    User,
+    /// A system call.
+    Call,
+    /// A system call that waits for another process or thread of the command, or until something happens (`wait4`,
+    /// `poll`, `futex`): its time is that of what it waits for.
+    Wait,
+    /// A page fault.
+    Fault,
+    /// An interrupt that came while it was on a CPU.
+    Interrupt,
+}
+
+impl Kind {
+    /// What a system call of this name is: [`Kind::Wait`] where all that it does is to wait for another process
+    /// or thread, or until something happens. One that waits now and then for what it is asked for (`read` of a
+    /// pipe, `accept`) is a [`Kind::Call`].
+    pub fn of_call(name: &str) -> Self {
+        match name {
+            "wait4"
+            | "waitid"
+            | "waitpid"
+            | "poll"
+            | "ppoll"
+            | "ppoll_time64"
+            | "select"
+            | "_newselect"
+            | "pselect6"
+            | "pselect6_time64"
+            | "epoll_wait"
+            | "epoll_pwait"
+            | "epoll_pwait2"
+            | "futex"
+            | "futex_time64"
+            | "futex_wait"
+            | "futex_waitv"
+            | "pause"
+            | "nanosleep"
+            | "clock_nanosleep"
+            | "clock_nanosleep_time64"
+            | "restart_syscall"
+            | "rt_sigsuspend"
+            | "sigsuspend"
+            | "rt_sigtimedwait"
+            | "rt_sigtimedwait_time64"
+            | "io_getevents"
+            | "io_pgetevents"
+            | "io_pgetevents_time64" => Self::Wait,
+            _ => Self::Call,
+        }
+    }
+}
+
+/// What threads did, added up over all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Activity {
+    /// The name of the system call, or `user code`, `page fault`, `interrupt`.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// How often; of user code 0.
+    pub count: u64,
+    /// Calls that failed.
+    pub errors: u64,
+    /// For how long, all threads together.
+    pub total: Picoseconds,
+    /// What it did meanwhile: sums to `total`. None where that is not known.
+    pub split: Option<Split>,
+    /// The longest one.
+    pub longest: Picoseconds,
+    /// How many took less than 2 ns, then from 2, 4, 8 … ns on. Empty where they were not told apart.
+    pub histogram: Vec<u64>,
+    /// What ended its waits, the longest first.
+    pub wakers: Vec<Waker>,
+    /// Calls that had not returned at the end.
+    pub in_flight: u64,
+    /// The files and sockets behind it, the most expensive first. Empty where nobody asked.
+    pub files: Vec<FileCost>,
+}
+
+/// How time was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Split {
+    /// On a CPU.
+    pub on_cpu: Picoseconds,
+    /// Able to run, and waiting for a CPU.
+    pub queued: Picoseconds,
+    /// Waiting for something else.
+    pub blocked: Picoseconds,
+}
+
+/// What ended waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Waker {
+    /// The name of the process, or `interrupt`.
+    pub name: String,
+    /// Waits that it ended.
+    pub count: u64,
+    /// How long they were.
+    pub blocked: Picoseconds,
+}
+
+/// What calls on a file cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileCost {
+    /// Its path, or what kind of socket or pipe it is.
+    pub name: String,
+    /// Calls.
+    pub count: u64,
+    /// For how long.
+    pub total: Picoseconds,
+}
+
+/// Where the time of one thread went. Its parts sum to `wall`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Thread {
+    /// Its process.
+    pub process: u32,
+    /// Its own number.
+    pub thread: u32,
+    /// Its name at the end.
+    pub name: String,
+    /// From its start to its end.
+    pub wall: Picoseconds,
+    /// On a CPU in user code.
+    pub user: Picoseconds,
+    /// On a CPU in system calls.
+    pub kernel: Picoseconds,
+    /// On a CPU in page faults.
+    pub faults: Picoseconds,
+    /// On a CPU, which served interrupts.
+    pub interrupts: Picoseconds,
+    /// Able to run, and waiting for a CPU.
+    pub queued: Picoseconds,
+    /// Waiting for something else.
+    pub blocked: Picoseconds,
+}
+
+/// What observing a command cost it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Overhead {
+    /// What it added to each system call, page fault and switch of threads, as measured before with a call.
+    pub each: Picoseconds,
+    /// For how long a thread seems to be in user code between two calls that follow at once: what comes before the
+    /// first program of a call and after its last one. It is part of `each` and of what a call takes by itself.
+    pub between: Picoseconds,
+    /// Calls, page faults and switches.
+    pub events: u64,
+    /// All of it, over all threads.
+    pub total: Picoseconds,
+}

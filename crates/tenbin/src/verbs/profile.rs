@@ -1,0 +1,106 @@
+//! `tenbin profile`: where the wall time of a command went.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
+use tenbin_analysis::profile::document;
+use tenbin_lab::profile::kernel::{self, Unprofiled};
+use tenbin_lab::profile::log;
+use tenbin_lab::survey::cpus;
+use tenbin_model::Profile as Profiled;
+
+use super::{Outlet, Schema, Verb, Work, json};
+use crate::measurement::{date, observed};
+use crate::output::{Answer, Exit, Trouble};
+use crate::terminal;
+
+/// Say where the wall time of a command went, call by call
+///
+/// All its processes and threads are followed, by programs in the kernel that add up at each event: how many ran at
+/// once, and what they waited for when none did; each system call with its time on a CPU, queued for one and blocked;
+/// page faults, interrupts and user code. The command keeps its standard input and output; the answer is on standard
+/// error, or in the file of -o, and tenbin ends as the command does.
+#[derive(Args)]
+pub struct Profile {
+    /// Read a profile that was written with --json, or a log or table of strace (`strace -f -T -ttt -o LOG COMMAND`);
+    /// - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "deadline"])]
+    from: Option<PathBuf>,
+    /// Kill the command after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    deadline: u64,
+    #[command(flatten)]
+    outlet: Outlet,
+    /// The command and its arguments, after --
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "from")]
+    command: Vec<String>,
+}
+
+pub const VERB: Verb = Verb {
+    schemas: &[Schema::of::<Profiled>("profile", "Where the time of a command went: `profile`")],
+    ..Verb::of::<Profile>("profile")
+};
+
+impl Work for Profile {
+    fn run(self) -> Result<Answer, Trouble> {
+        self.outlet.can_be_written()?;
+        if let Some(from) = &self.from {
+            let profile = read(from)?;
+            let text = self.outlet.form.text(&profile, |profile, width| document(profile).text(width))?;
+            return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
+        }
+        let (machine, _) = observed(&cpus(None)?)?;
+        let deadline = Duration::from_secs(self.deadline);
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]);
+        let profile =
+            kernel::profile(command, self.command, deadline, Some(machine), date()).map_err(unprofiled)?;
+        let exit = profile.exit_status.map_or(Exit::Internal, |status| match u8::try_from(status) {
+            Ok(0) => Exit::Answered,
+            Ok(status) => Exit::PassedOn(status),
+            Err(_) => Exit::PassedOn(u8::try_from(128 + status % 256).unwrap_or(u8::MAX)),
+        });
+        let text =
+            if self.outlet.form.json { json(&profile)? } else { document(&profile).text(terminal::width()) };
+        Ok(match self.outlet.output {
+            Some(file) => Answer { text, to: Some(file), exit, ..Answer::default() },
+            // Standard output is the command's.
+            None => Answer { remarks: vec![text.trim_end().to_owned()], exit, ..Answer::default() },
+        })
+    }
+}
+
+/// Why a command was not profiled.
+pub fn unprofiled(why: Unprofiled) -> Trouble {
+    let exit = match why {
+        // As where a shell is given what is no program.
+        Unprofiled::Fault(_) => Exit::Usage,
+        Unprofiled::Unattached(_) => Exit::Missing,
+    };
+    Trouble { exit, message: why.to_string() }
+}
+
+/// A profile, or a log of strace.
+pub fn read(path: &Path) -> Result<Profiled, Trouble> {
+    let name = path.display();
+    let unread = |error: &io::Error| Trouble::usage(format!("read {name}: {error}"));
+    let mut input: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path).map_err(|error| unread(&error))?)
+    };
+    let mut first = [0];
+    let begun = input.read(&mut first).map_err(|error| unread(&error))?;
+    let mut whole = first[..begun].chain(input);
+    if first == *b"{" {
+        let mut text = Vec::new();
+        whole.read_to_end(&mut text).map_err(|error| unread(&error))?;
+        return serde_json::from_slice(&text)
+            .map_err(|error| Trouble::usage(format!("read {name} as a profile in JSON: {error}")));
+    }
+    log::read(&mut whole).map_err(|error| Trouble::usage(format!("read {name}: {error}")))
+}
