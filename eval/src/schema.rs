@@ -217,6 +217,26 @@ const ANSWERS: &[Answer] = &[
             ("level-a-word", "/questions/0/level", r#""low""#),
         ],
     },
+    Answer {
+        name: "profile",
+        arguments: &["profile", "--from", "fixtures/profile/truth.json", "--json"],
+        status: 0,
+        spoilt: [
+            ("schema-unknown", "/schema", r#""tenbin-profile-0""#),
+            ("activities-missing", "/activities", ""),
+            ("kind-unknown", "/activities/0/kind", r#""idle""#),
+        ],
+    },
+    Answer {
+        name: "explanation",
+        arguments: &["compare", "fixtures/profile/few.json", "fixtures/profile/many.json", "--json"],
+        status: 0,
+        spoilt: [
+            ("sentence-missing", "/sentence", ""),
+            ("share-a-word", "/causes/0/share", r#""all""#),
+            ("schema-unknown", "/schema", r#""tenbin-explanation-0""#),
+        ],
+    },
     // A boot that is blamed for what it does not do, so that the answer has a run in it: only hart 0 is told
     // to go to `done`.
     Answer {

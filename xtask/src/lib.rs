@@ -5,6 +5,7 @@
 //! `eval`, which it builds and starts; what both need is public here.
 
 pub mod architecture;
+mod bpf;
 pub mod command;
 mod disassembly;
 mod dist;
@@ -73,6 +74,8 @@ enum Chore {
         #[arg(value_name = "ARCHITECTURE")]
         architecture: Option<String>,
     },
+    /// Compile the programs for the kernel in bpf/, and write the object that is kept there.
+    Bpf,
     /// Build the pages as a site, with mdBook, which is installed below the target folder.
     ///
     /// Fails if a link of the finished site leads nowhere.
@@ -179,6 +182,7 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Tidy { .. } => tidy::run(&workspace)?,
         Chore::Test { only, list } => return suite::run(&workspace, only.as_deref(), list),
         Chore::Disassembly { architecture } => disassembly::run(&workspace, architecture.as_deref())?,
+        Chore::Bpf => bpf::check(&workspace, true)?,
         Chore::Site { url } => site::run(&workspace, url.as_deref())?,
         Chore::Dist { architecture, twice } => dist::run(&workspace, architecture.as_deref(), twice)?,
         Chore::Bench(Words { words }) => return Err(evaluation::become_it(&workspace, "bench", &words)),

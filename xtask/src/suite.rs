@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::{Profile, Workspace};
-use crate::{disassembly, emulated, evaluation, guests, modules, site, statistics, tidy};
+use crate::{bpf, disassembly, emulated, evaluation, guests, modules, site, statistics, tidy};
 use tenbin_model::words::comma;
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
@@ -46,6 +46,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         Step::new("tests", vec![], tests(&["--workspace", "--no-fail-fast"])),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
+    steps.push(Step::new("bpf", bpf::needs(), move || bpf::check(workspace, false)));
     steps.push(Step { name: "site".into(), needs: vec![], work: Box::new(move || site::check(workspace)) });
     for architecture in architecture::foreign() {
         let name = format!("reach {}", architecture.name());

@@ -418,7 +418,8 @@ fn white_space(tree: &Tree) -> Vec<Violation> {
         }
         wrong.into_iter().map(|(number, message)| violation(&file.path, number, message)).collect::<Vec<_>>()
     };
-    tree.files.iter().flat_map(wrong).collect()
+    // What strace wrote stands as it wrote it.
+    tree.files.iter().filter(|file| !file.path.starts_with("fixtures/strace/")).flat_map(wrong).collect()
 }
 
 /// A line `key = value` of a manifest.

@@ -1,7 +1,8 @@
 //! Where the time of a command goes, as programs in the kernel (BPF) add it up.
 //!
-//! The programs are `bpf/profile.bpf.c`, loaded as an object that `cargo xtask test bpf` builds anew and compares. They
-//! follow the first program that a thread of a name of its own starts, with all processes and threads that this makes.
+//! The programs are `bpf/profile.bpf.c`, loaded as an object that `cargo xtask test bpf` builds anew and
+//! compares. They follow the first program that a thread of a name of its own starts, with all processes and
+//! threads that this makes.
 
 use std::fmt::Write;
 use std::io;
@@ -45,7 +46,8 @@ const TRACEPOINTS: [(&str, &str, bool); 13] = [
     ("forked", "sched_process_fork", true),
     ("executed", "sched_process_exec", true),
     ("exited", "sched_process_exit", true),
-    // An end without a begin is nothing; a begin without an end would never be over. x86 has timers of its own.
+    // An end without a begin is nothing; a begin without an end would never be over. x86 has timers of its
+    // own.
     ("irq_ends", "irq_handler_exit", true),
     ("softirq_ends", "softirq_exit", true),
     ("timer_ends", "local_timer_exit", false),
@@ -181,7 +183,8 @@ struct RawWoken {
     blocked: u64,
 }
 
-// SAFETY: integers and arrays of them in C's layout, without a gap; any bytes are a value. So for all that follow.
+// SAFETY: integers and arrays of them in C's layout, without a gap; any bytes are a value. So for all that
+// follow.
 unsafe impl Pod for RawThread {}
 // SAFETY: see above.
 unsafe impl Pod for RawRow {}
@@ -298,14 +301,14 @@ pub struct Profiler {
     pub cost: Option<Cost>,
 }
 
-/// What observing a system call costs it: two programs and what the kernel does around them. A page fault and a switch
-/// of threads have as many.
+/// What observing a system call costs it: two programs and what the kernel does around them. A page fault and
+/// a switch of threads have as many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// By how much a call takes longer.
     pub each: Picoseconds,
-    /// For how long a thread seems to be in user code between two calls that follow at once: what comes before the
-    /// first program of a call and after its last one.
+    /// For how long a thread seems to be in user code between two calls that follow at once: what comes
+    /// before the first program of a call and after its last one.
     pub between: Picoseconds,
 }
 
@@ -353,7 +356,8 @@ impl Profiler {
         Ok(profiler)
     }
 
-    /// A thread that the starter begins is followed, as a command is; it executes nothing, and is not reported.
+    /// A thread that the starter begins is followed, as a command is; it executes nothing, and is not
+    /// reported.
     fn measure_cost(&self, bare: Option<Picoseconds>) -> Option<Cost> {
         let followed = self.named(call_time).ok()??;
         let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
@@ -572,7 +576,8 @@ fn letters(name: &[u8; NAME]) -> String {
 const BATCH: u32 = 2000;
 const BATCHES: u32 = 10;
 
-/// What a system call that does next to nothing takes, the least of some batches, in a thread that this one begins.
+/// What a system call that does next to nothing takes, the least of some batches, in a thread that this one
+/// begins.
 fn call_time() -> Option<Picoseconds> {
     let time = || {
         (0..BATCHES)
@@ -600,7 +605,11 @@ fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let _ = write!(text, ": {error}");
+        // Some name their cause themselves.
+        let words = error.to_string();
+        if !text.contains(&words) {
+            let _ = write!(text, ": {words}");
+        }
         cause = error.source();
     }
     text

@@ -1,11 +1,11 @@
 //! The nouns of tenbin: what a measurement, a machine, an experiment and an answer *are*.
 //!
-//! This crate holds values and their invariants. It does no input or output, reads no clock
-//! and knows no statistics, so every other room may depend on it and it depends on none.
+//! This crate holds values and their invariants. It does no input or output, reads no clock and knows no
+//! statistics, so every other room may depend on it and it depends on none.
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`claim`], [`calibration`],
-//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`order`], [`rows`],
-//! [`words`].
+//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`order`],
+//! [`rows`], [`words`].
 
 pub mod architecture;
 pub mod attribution;

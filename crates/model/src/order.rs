@@ -1,8 +1,8 @@
 //! Sorting, in little code.
 //!
-//! The standard library's stable sort is compiled anew for every type and key, about 5 kB each time, and so is
-//! collecting into a [`BTreeMap`] or a [`BTreeSet`], which sorts first. Here places are sorted, by one piece of
-//! code for all types; nothing is sorted here that is long enough for the difference to be felt.
+//! The standard library's stable sort is compiled anew for every type and key, about 5 kB each time, and so
+//! is collecting into a [`BTreeMap`] or a [`BTreeSet`], which sorts first. Here places are sorted, by one
+//! piece of code for all types; nothing is sorted here that is long enough for the difference to be felt.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,8 @@ fn places(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Ve
     places
 }
 
-/// Moves the item that stands at `from[place]` to `place`, for every place, along the cycles of that permutation.
+/// Moves the item that stands at `from[place]` to `place`, for every place, along the cycles of that
+/// permutation.
 fn move_in(mut from: Vec<usize>, swap: &mut dyn FnMut(usize, usize)) {
     for first in 0..from.len() {
         let mut place = first;

@@ -1,7 +1,8 @@
 //! Where the wall time of a command went.
 //!
-//! Each thread is somewhere at any time: in user code, in a system call, in a page fault or in an interrupt. There it
-//! is on a CPU, or could be and waits for one, or waits for something else. The parts of a thread's time sum to it.
+//! Each thread is somewhere at any time: in user code, in a system call, in a page fault or in an interrupt.
+//! There it is on a CPU, or could be and waits for one, or waits for something else. The parts of a thread's
+//! time sum to it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub struct Profile {
     /// The words of its command line; none where a file does not say.
     pub command: Vec<String>,
     /// How it was observed.
-    pub source: Source,
+    pub observer: Observer,
     /// When it was begun, as ISO 8601 has it; empty where nobody knows.
     pub started: String,
     /// Where it ran. None where a file does not say.
@@ -75,7 +76,7 @@ impl TryFrom<String> for Schema {
 /// How a command was observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum Observer {
     /// Programs in the kernel (BPF) that add up at each event.
     #[default]
     Kernel,
@@ -126,8 +127,8 @@ pub enum Kind {
     User,
     /// A system call.
     Call,
-    /// A system call that waits for another process or thread of the command, or until something happens (`wait4`,
-    /// `poll`, `futex`): its time is that of what it waits for.
+    /// A system call that waits for another process or thread of the command, or until something happens
+    /// (`wait4`, `poll`, `futex`): its time is that of what it waits for.
     Wait,
     /// A page fault.
     Fault,
@@ -136,9 +137,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a system call of this name is: [`Kind::Wait`] where all that it does is to wait for another process
-    /// or thread, or until something happens. One that waits now and then for what it is asked for (`read` of a
-    /// pipe, `accept`) is a [`Kind::Call`].
+    /// What a system call of this name is: [`Kind::Wait`] where all that it does is to wait for another
+    /// process or thread, or until something happens. One that waits now and then for what it is asked for
+    /// (`read` of a pipe, `accept`) is a [`Kind::Call`].
     pub fn of_call(name: &str) -> Self {
         match name {
             "wait4"
@@ -265,8 +266,9 @@ pub struct Thread {
 pub struct Overhead {
     /// What it added to each system call, page fault and switch of threads, as measured before with a call.
     pub each: Picoseconds,
-    /// For how long a thread seems to be in user code between two calls that follow at once: what comes before the
-    /// first program of a call and after its last one. It is part of `each` and of what a call takes by itself.
+    /// For how long a thread seems to be in user code between two calls that follow at once: what comes
+    /// before the first program of a call and after its last one. It is part of `each` and of what a call
+    /// takes by itself.
     pub between: Picoseconds,
     /// Calls, page faults and switches.
     pub events: u64,

@@ -57,8 +57,8 @@ fn date(workspace: &Workspace) -> Result<String, Failure> {
 
 /// Packages every crate for crates.io, builds each from its package, and leaves them in `folder`.
 ///
-/// cargo takes a crate of a registry for unchanged while its version is, be it unpacked or compiled; those of an
-/// earlier call are removed, so that what is built is what was packaged.
+/// cargo takes a crate of a registry for unchanged while its version is, be it unpacked or compiled; those of
+/// an earlier call are removed, so that what is built is what was packaged.
 pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure> {
     let target = workspace.target().join("xtask/packages");
     if target.exists() {
@@ -78,8 +78,8 @@ pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// Removes what cargo unpacked of our crates for an earlier call. Its folders of registries without a host are
-/// those of such calls.
+/// Removes what cargo unpacked of our crates for an earlier call. Its folders of registries without a host
+/// are those of such calls.
 fn forget_unpacked() -> Result<(), Failure> {
     let sources = crate::workspace::cargo_home().join("registry/src");
     let below =

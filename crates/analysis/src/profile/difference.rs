@@ -1,16 +1,17 @@
 //! Why a command takes longer than another: the difference of their wall times, activity by activity.
 //!
-//! The wall time of a command is split exactly. While threads run, each instant is shared out among what they do, in
-//! proportion to the time on a CPU that each activity took; while none runs, the time is that of the activity whose
-//! wait ended it, or of the queue for a CPU. What observing added is a part of its own, and no part of the difference:
-//! it is known from a call that does next to nothing ([`tenbin_model::profile::Overhead`]), and taken off the calls and page faults, and off
-//! the user code between them, in which a part of it shows. So a parent that waits for its child, or a thread for another's lock, is
-//! to blame for nothing. The parts of two commands differ by as much as the wholes do, and what no activity that is
-//! named explains is left over as a part of its own.
+//! The wall time of a command is split exactly. While threads run, each instant is shared out among what they
+//! do, in proportion to the time on a CPU that each activity took; while none runs, the time is that of the
+//! activity whose wait ended it, or of the queue for a CPU. What observing added is a part of its own, and no
+//! part of the difference: it is known from a call that does next to nothing
+//! ([`tenbin_model::profile::Overhead`]), and taken off the calls and page faults, and off the user code
+//! between them, in which a part of it shows. So a parent that waits for its child, or a thread for another's
+//! lock, is to blame for nothing. The parts of two commands differ by as much as the wholes do, and what no
+//! activity that is named explains is left over as a part of its own.
 //!
 //! With several profiles of each side, taken in turns, each part has an interval by rank sums
-//! ([`tenbin_stats::sides`]), at a level shared by all parts (Bonferroni), and is named only where that leaves zero
-//! out.
+//! ([`tenbin_stats::sides`]), at a level shared by all parts (Bonferroni), and is named only where that
+//! leaves zero out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenbin_document::{Document, Table};
 use tenbin_model::profile::{Activity, Kind};
-use tenbin_model::words::{comma, counted, percent};
+use tenbin_model::words::{comma, counted};
 use tenbin_model::{Interval, Order, Picoseconds, Profile, order};
 use tenbin_stats::order::Ordered;
 use tenbin_stats::{multiple, sides};
@@ -119,7 +120,8 @@ fn parts(profile: &Profile) -> Parts<'_> {
     let mut each: BTreeMap<&str, Part> = BTreeMap::new();
     let nanoseconds = |time: Picoseconds| time.as_nanos();
     let Some(course) = &profile.course else {
-        // When threads ran is not known, so their time stands for wall time; what waits for others is no part of it.
+        // When threads ran is not known, so their time stands for wall time; what waits for others is no part
+        // of it.
         for activity in profile.activities.iter().filter(|activity| activity.kind != Kind::Wait) {
             let part = Part { wall: nanoseconds(activity.total), count: activity.count as f64 };
             each.insert(&activity.name, part);
@@ -235,20 +237,23 @@ fn sentence(explanation: &Explanation) -> String {
     let rest = not_explained.nanoseconds / difference.nanoseconds;
     let named = causes.iter().take(IN_SENTENCE);
     let mut shares: Vec<String> =
-        named.map(|cause| format!("{} of that {}", percent(hundredth(cause.share)), why(cause))).collect();
+        named.map(|cause| format!("{} of that {}", whole_percent(cause.share), why(cause))).collect();
     if causes.len() > IN_SENTENCE {
         let others: f64 = causes[IN_SENTENCE..].iter().map(|cause| cause.share).sum();
         shares.push(format!(
             "{} in {} more",
-            percent(hundredth(others)),
+            whole_percent(others),
             counted(causes.len() - IN_SENTENCE, "part")
         ));
     }
     let explained = if causes.is_empty() {
         "nothing that was observed explains it".to_owned()
     } else {
-        let rest = hundredth(rest);
-        let rest = if rest == 0.0 { String::new() } else { format!("; {} is not explained", percent(rest)) };
+        let rest = if rest.abs() < 0.005 {
+            String::new()
+        } else {
+            format!("; {} is not explained", whole_percent(rest))
+        };
         format!("{}{rest}", comma(shares))
     };
     let few =
@@ -256,11 +261,10 @@ fn sentence(explanation: &Explanation) -> String {
     format!("Profiled, {right} takes {} {longer} than {left}: {explained}{few}.", time(*difference))
 }
 
-/// Rounded to whole percent.
-fn hundredth(share: f64) -> f64 {
-    let rounded = (share * 100.0).round() / 100.0;
-    // Without the sign of a zero.
-    if rounded == 0.0 { 0.0 } else { rounded }
+/// A share in whole percent.
+fn whole_percent(share: f64) -> String {
+    let rounded = (share * 100.0).round();
+    format!("{}{} %", if rounded < 0.0 { "−" } else { "" }, rounded.abs())
 }
 
 /// What about an activity takes more time, or less.
@@ -332,7 +336,7 @@ pub fn document(explanation: &Explanation, name: Option<&str>) -> Document {
         let count = |count: f64| if count == 0.0 { "–".to_owned() } else { format!("{}", count.round()) };
         let by_count = by_count.map(|by_count| signed(Moved { nanoseconds: by_count, interval: None }));
         let [left, right] = counts.map_or_else(|| ["–".into(), "–".into()], |counts| counts.map(count));
-        let share = percent(hundredth(moved.nanoseconds / whole));
+        let share = whole_percent(moved.nanoseconds / whole);
         vec![name.to_owned(), left, right, signed(moved), share, by_count.unwrap_or_else(|| "–".into())]
     };
     let mut rows: Vec<_> = explanation
@@ -513,13 +517,15 @@ mod tests {
             queued in 0.0..1e3_f64,
             threads in 1.0..8.0_f64,
         ) {
-            let right: Vec<Did> = BASE.iter().zip(&times).map(|(did, time)| (did.0, did.1, did.2, time.0, time.1)).collect();
+            let right = BASE.iter().zip(&times).map(|(did, time)| (did.0, did.1, did.2, time.0, time.1));
+            let right: Vec<Did> = right.collect();
             let sides = [profile(BASE, 0.0, 1.0, 1.0), profile(&right, queued, threads, 1.0)];
             let explanation = explain(["A", "B"].map(String::from), &sides[..1], &sides[1..]).unwrap();
             let named: f64 = explanation.causes.iter().map(|cause| cause.difference.nanoseconds).sum();
             let wall = |profile: &Profile| profile.wall.unwrap().as_nanos();
-            prop_assert!((explanation.difference.nanoseconds - (wall(&sides[1]) - wall(&sides[0]))).abs() < 10.0);
-            prop_assert!((named + explanation.not_explained.nanoseconds - explanation.difference.nanoseconds).abs() < 10.0);
+            let whole = explanation.difference.nanoseconds;
+            prop_assert!((whole - (wall(&sides[1]) - wall(&sides[0]))).abs() < 10.0);
+            prop_assert!((named + explanation.not_explained.nanoseconds - whole).abs() < 10.0);
         }
     }
 }

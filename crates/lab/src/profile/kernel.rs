@@ -10,7 +10,7 @@ use tenbin_metal::profiler::{
 use tenbin_metal::usage::Usage;
 use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::profile::{
-    Activity, BlockedBy, Charged, Course, Kind, Overhead, Schema, Source, Split, Thread, Waker,
+    Activity, BlockedBy, Charged, Course, Kind, Observer, Overhead, Schema, Split, Thread, Waker,
 };
 use tenbin_model::words::counted;
 use tenbin_model::{Machine, Order, Picoseconds, Profile};
@@ -26,8 +26,8 @@ pub fn can_profile() -> Result<(), Unprofiled> {
     Profiler::attach().map(drop).map_err(Unprofiled::Unattached)
 }
 
-/// Runs `command`, of these words, and says where its time went. How it ended is in the profile. `started` is the
-/// date.
+/// Runs `command`, of these words, and says where its time went. How it ended is in the profile. `started` is
+/// the date.
 ///
 /// # Errors
 /// What is lacking to observe it, or a fault where it cannot be started or did not end by its deadline.
@@ -51,7 +51,7 @@ pub fn profile(
     Ok(Profile {
         schema: Schema,
         command: words,
-        source: Source::Kernel,
+        observer: Observer::Kernel,
         started,
         machine,
         wall: Some(length(observation.wall)),

@@ -17,17 +17,17 @@ use crate::store;
 
 /// Compare runs, one or several a side: first whether their machines are comparable, then ratio by ratio
 ///
-/// What changes between runs no run shows, so two runs that differ say little: with one run a side they
-/// are held against the other runs of the same that the store has, and mostly refused. With several a
-/// side (five, or more where an experiment makes many comparisons), taken in turns, a change is told from
-/// that. The status is 3 where everything was refused.
+/// What changes between runs no run shows, so two runs that differ say little: with one run a side they are
+/// held against the other runs of the same that the store has, and mostly refused. With several a side (five,
+/// or more where an experiment makes many comparisons), taken in turns, a change is told from that. The
+/// status is 3 where everything was refused.
 ///
-/// Given files, it compares profiles (`tenbin profile --json -o FILE`) or logs of strace: why one command takes
-/// longer than the other. Ten profiles a side, taken in turns, show how far they vary.
+/// Given files, it compares profiles (`tenbin profile --json -o FILE`) or logs of strace: why one command
+/// takes longer than the other. Ten profiles a side, taken in turns, show how far they vary.
 #[derive(Args)]
 pub struct Compare {
-    /// The start of a run's id, `latest`, or a label, which means every run that bears it; or the path of a profile.
-    /// Several with commas between them
+    /// The start of a run's id, `latest`, or a label, which means every run that bears it; or the path of a
+    /// profile. Several with commas between them
     #[arg(value_name = "RUN|PROFILE,...")]
     first: String,
     /// The other side
@@ -52,7 +52,7 @@ impl Work for Compare {
     fn run(self) -> Result<Answer, Trouble> {
         if [&self.first, &self.second]
             .iter()
-            .all(|side| side.split(',').any(|name| Path::new(name).is_file()))
+            .any(|side| side.split(',').any(|name| Path::new(name).is_file()))
         {
             return self.profiles();
         }

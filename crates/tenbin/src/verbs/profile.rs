@@ -20,13 +20,14 @@ use crate::terminal;
 
 /// Say where the wall time of a command went, call by call
 ///
-/// All its processes and threads are followed, by programs in the kernel that add up at each event: how many ran at
-/// once, and what they waited for when none did; each system call with its time on a CPU, queued for one and blocked;
-/// page faults, interrupts and user code. The command keeps its standard input and output; the answer is on standard
-/// error, or in the file of -o, and tenbin ends as the command does.
+/// All its processes and threads are followed, by programs in the kernel that add up at each event: how many
+/// ran at once, and what they waited for when none did; each system call with its time on a CPU, queued for
+/// one and blocked; page faults, interrupts and user code. The command keeps its standard input and output;
+/// the answer is on standard error, or in the file of -o, and tenbin ends as the command does.
 #[derive(Args)]
 pub struct Profile {
-    /// Read a profile that was written with --json, or a log or table of strace (`strace -f -T -ttt -o LOG COMMAND`);
+    /// Read a profile that was written with --json, or a log or table of strace (`strace -f -T -ttt -o LOG
+    /// COMMAND`);
     /// - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "deadline"])]
     from: Option<PathBuf>,
@@ -76,12 +77,11 @@ impl Work for Profile {
 
 /// Why a command was not profiled.
 pub fn unprofiled(why: Unprofiled) -> Trouble {
-    let exit = match why {
+    match why {
         // As where a shell is given what is no program.
-        Unprofiled::Fault(_) => Exit::Usage,
-        Unprofiled::Unattached(_) => Exit::Missing,
-    };
-    Trouble { exit, message: why.to_string() }
+        Unprofiled::Fault(_) => Trouble::usage(format!("{why}; check PATH and the spelling")),
+        Unprofiled::Unattached(_) => Trouble { exit: Exit::Missing, message: why.to_string() },
+    }
 }
 
 /// A profile, or a log of strace.

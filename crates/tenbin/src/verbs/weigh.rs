@@ -139,9 +139,9 @@ pub struct Weigh {
         help_heading = WHAT
     )]
     metric: Vec<Quantity>,
-    /// Say why: after the verdict both commands are profiled, in turns, and the difference of their wall times is
-    /// shared out among system calls, page faults, user code and waits (`tenbin profile` has the method). It needs
-    /// the rights of `tenbin profile`
+    /// Say why: after the verdict both commands are profiled, in turns, and the difference of their wall
+    /// times is shared out among system calls, page faults, user code and waits (`tenbin profile` has the
+    /// method). It needs the rights of `tenbin profile`
     #[arg(long, conflicts_with_all = NOT_EXPLAINED, help_heading = WHAT)]
     why: bool,
     /// All commands have to write the same to standard output; the first difference is a fault

@@ -1,5 +1,5 @@
-//! One line of strace, as `printleader`, `syscall_exiting_trace` and `print_event_exit` of its source write it
-//! (`src/strace.c` and `src/syscall.c`, releases 6.1 to 7.2).
+//! One line of strace, as `printleader`, `syscall_exiting_trace` and `print_event_exit` of its source write
+//! it (`src/strace.c` and `src/syscall.c`, releases 6.1 to 7.2).
 
 use super::clock::Stamp;
 
@@ -37,7 +37,8 @@ pub(super) enum Event<'a> {
     Superseded { by: u32 },
     /// `strace: Process 123 attached`.
     Attached { thread: u32 },
-    /// A signal, a stop, a dump of data, a frame of a stack, a note of strace's, an empty line: nothing that has a time.
+    /// A signal, a stop, a dump of data, a frame of a stack, a note of strace's, an empty line: nothing that
+    /// has a time.
     Note,
     /// None of these.
     Other(&'a [u8]),
@@ -89,7 +90,8 @@ struct Leader<'a> {
 impl<'a> Leader<'a> {
     fn of(line: &'a [u8]) -> Self {
         let mut leader = Self::default();
-        // Spaces that are no part of a number: `-r` pads its seconds to six places, and nothing else is padded.
+        // Spaces that are no part of a number: `-r` pads its seconds to six places, and nothing else is
+        // padded.
         let mut usual = 0;
         if let Some((thread, name, length, spaces)) = bracketed(line).or_else(|| prefixed(line)) {
             (leader.thread, leader.name, leader.length, usual) = (Some(thread), name, length, spaces);
@@ -259,13 +261,13 @@ fn ended(text: &[u8]) -> Option<Event<'_>> {
 /// What strace says beside its log: `strace: Process 123 attached`.
 fn note(text: &[u8]) -> Option<Event<'_>> {
     let program = text.iter().take(200).position(|&byte| byte == b':')?;
-    let said = text[program..].strip_prefix(b": ")?;
+    let remark = text[program..].strip_prefix(b": ")?;
     if !text[..program].ends_with(b"strace") {
         return None;
     }
     let attached = || {
-        let (thread, digits) = number(said.strip_prefix(b"Process ")?)?;
-        said[8 + digits..].starts_with(b" attached").then(|| u32::try_from(thread).ok())?
+        let (thread, digits) = number(remark.strip_prefix(b"Process ")?)?;
+        remark[8 + digits..].starts_with(b" attached").then(|| u32::try_from(thread).ok())?
     };
     Some(attached().map_or(Event::Note, |thread| Event::Attached { thread }))
 }

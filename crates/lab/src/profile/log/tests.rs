@@ -5,6 +5,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use proptest::prelude::*;
+use tenbin_model::Picoseconds;
 use tenbin_model::profile::{Activity, Kind};
 
 use super::clock::{Stamp, StampKind};

@@ -145,8 +145,8 @@ impl Threads {
         self.alive.push(thread);
     }
 
-    /// A thread with this number was made by another: as part of the same process or not, by a call that began
-    /// in `line`.
+    /// A thread with this number was made by another: as part of the same process or not, by a call that
+    /// began in `line`.
     pub(super) fn made(&mut self, number: u32, parent: &Thread, makes_thread: bool, line: u64) {
         let process = if makes_thread { parent.process } else { number };
         match self.places.get(&number) {

@@ -1,0 +1,181 @@
+//! Where the time of real commands goes, observed here or read from what was written.
+//!
+//! Observing needs rights that who runs these tests may not have. Then tenbin has to say so, and how to get
+//! an answer without them; a guest of the step `guests` has them.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use tenbin_model::profile::Kind;
+use tenbin_model::{Picoseconds, Profile};
+
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
+
+use place::{Place, ending, text};
+
+/// A profile of these words; none where it needs rights that are not there, which has to be said.
+fn profile(place: &Place, words: &[&str]) -> Option<(Profile, i32)> {
+    let output = place.tenbin(&[&["profile", "--json", "-o", "profile.json", "--"], words].concat());
+    let (status, stderr) = ending(&output);
+    if status == 5 {
+        assert!(stderr.contains("(BPF)") && stderr.contains("--from LOG"), "{stderr}");
+        return None;
+    }
+    Some((serde_json::from_slice(&fs::read(place.path("profile.json")).unwrap()).unwrap(), status))
+}
+
+/// Whether two times differ by no more than 0.2 % of the first.
+fn are_equal(one: Picoseconds, other: Picoseconds) -> bool {
+    one.0.abs_diff(other.0) <= one.0 / 500
+}
+
+#[test]
+fn parts_sum_to_the_whole_and_calls_are_counted() {
+    let place = Place::new();
+    let script = "for number in 1 2 3; do true | cat; done; dd if=/dev/zero of=/dev/null bs=1 count=1000";
+    let Some((profile, status)) = profile(&place, &["sh", "-c", script]) else { return };
+    assert_eq!((status, profile.exit_status), (0, Some(0)));
+    let course = profile.course.unwrap();
+    let stood: Picoseconds = course.blocked.iter().map(|by| by.time).sum();
+    let running: Picoseconds = course.running.iter().copied().sum();
+    assert!(are_equal(profile.wall.unwrap(), running + course.queued + stood));
+    assert!(profile.threads.len() >= 8 && profile.more_threads == 0, "{}", profile.threads.len());
+    for thread in &profile.threads {
+        let parts =
+            [thread.user, thread.kernel, thread.faults, thread.interrupts, thread.queued, thread.blocked];
+        assert!(are_equal(thread.wall, parts.into_iter().sum()), "{thread:?}");
+    }
+    let of = |name: &str| profile.activities.iter().find(|activity| activity.name == name).unwrap();
+    // dd reads and writes a byte at a time; the others read and write a little.
+    assert!((1000..1100).contains(&of("read").count), "{:?}", of("read"));
+    assert!((1000..1100).contains(&of("write").count), "{:?}", of("write"));
+    // A shell looks for its commands in one folder after the other.
+    assert_eq!(of("execve").count - of("execve").errors, 5);
+    assert_eq!(of("wait4").kind, Kind::Wait);
+    let sum = |kinds: &[Kind]| -> u64 {
+        profile
+            .activities
+            .iter()
+            .filter(|it| kinds.contains(&it.kind))
+            .map(|it| it.histogram.iter().sum::<u64>())
+            .sum()
+    };
+    let counts: u64 = profile.activities.iter().map(|activity| activity.count).sum();
+    assert_eq!(sum(&[Kind::Call, Kind::Wait, Kind::Fault, Kind::Interrupt]), counts);
+    assert!(profile.overhead.unwrap().each > Picoseconds::ZERO);
+}
+
+#[test]
+fn it_ends_as_the_command_does_and_leaves_its_streams_alone() {
+    let place = Place::new();
+    let Some((observed, status)) = profile(&place, &["sh", "-c", "exit 7"]) else { return };
+    assert_eq!((status, observed.exit_status), (7, Some(7)));
+    let (observed, status) = profile(&place, &["sh", "-c", "kill -TERM $$"]).unwrap();
+    assert_eq!((status, observed.exit_status), (128 + 15, Some(256 + 15)));
+    let output = place.tenbin(&["profile", "--", "echo", "on standard output"]);
+    assert_eq!(text(&output.stdout), "on standard output\n");
+    let answer = text(&output.stderr);
+    assert!(answer.starts_with("`echo on standard output` took "), "{answer}");
+    assert!(answer.contains("As time(1) has it: real "), "{answer}");
+    let missing = place.tenbin(&["profile", "--", "no-such-command"]);
+    assert_eq!(ending(&missing).0, 2);
+    assert!(text(&missing.stderr).contains("no-such-command"));
+}
+
+#[test]
+fn a_command_that_does_not_end_is_killed_at_its_deadline() {
+    let place = Place::new();
+    if profile(&place, &["true"]).is_none() {
+        return;
+    }
+    let output = place.tenbin(&["profile", "--deadline", "1", "--", "sleep", "600"]);
+    assert_eq!(ending(&output).0, 1);
+    assert!(text(&output.stderr).contains("It had not ended after 1 s, and was killed."));
+}
+
+#[test]
+fn more_calls_are_why_a_command_takes_longer() {
+    let place = Place::new();
+    if profile(&place, &["true"]).is_none() {
+        return;
+    }
+    let dd = |count: u32| format!("dd if=/dev/zero of=/dev/null bs=1 count={count}");
+    let output = place.tenbin(&["weigh", "--why", "--runs", "5", &dd(100), &dd(20_000)]);
+    let answer = text(&output.stdout);
+    let why = joined(answer.split_once("why ").unwrap().1);
+    // Each of 19 900 bytes is read and written.
+    for call in ["19900 more calls of read", "19900 more calls of write"] {
+        assert!(why.contains(call), "{answer}");
+    }
+}
+
+/// The text in one line.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The same without a kernel that would have to permit it.
+#[test]
+fn profiles_and_logs_are_read_and_compared() {
+    let place = Place::new();
+    let log = "1 1000.000000 execve(\"/bin/a\", [\"a\"], 0x1 /* 1 var */) = 0 <0.000100>\n\
+               1 1000.001000 read(3, \"\", 1) = 0 <0.002000>\n\
+               1 1000.004000 +++ exited with 0 +++\n";
+    fs::write(place.path("one.log"), log).unwrap();
+    fs::write(
+        place.path("other.log"),
+        log.replace("<0.002000>", "<0.052000>").replace("1000.004", "1000.054"),
+    )
+    .unwrap();
+    let compared = place.tenbin(&["compare", "one.log", "other.log"]);
+    let answer = joined(&text(&compared.stdout));
+    assert!(answer.contains("other.log takes 50.0 ms longer than one.log"), "{answer}");
+    assert!(answer.contains("100 % of that is calls of read that are longer"), "{answer}");
+    // Through JSON and back.
+    assert_eq!(ending(&place.tenbin(&["profile", "--from", "one.log", "--json", "-o", "one.json"])).0, 0);
+    let same =
+        [place.tenbin(&["profile", "--from", "one.log"]), place.tenbin(&["profile", "--from", "one.json"])];
+    assert_eq!(text(&same[0].stdout), text(&same[1].stdout));
+    for (arguments, words) in [
+        (&["compare", "one.log", "none.log"][..], "read none.log: No such file"),
+        (&["profile", "--from", "."], "read .: Is a directory"),
+        (&["profile", "--from", "one.log", "--", "true"], "cannot be used with"),
+    ] {
+        let output = place.tenbin(arguments);
+        assert_eq!(ending(&output).0, 2);
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+    fs::write(place.path("wrong.json"), "{\"schema\": \"tenbin-run-2\"}").unwrap();
+    let wrong = place.tenbin(&["profile", "--from", "wrong.json"]);
+    assert_eq!(ending(&wrong).0, 2);
+    assert!(text(&wrong.stderr).contains("tenbin-profile-1"), "{}", text(&wrong.stderr));
+}
+
+/// Programs are attached by descriptors of tenbin alone, and the command ends with it.
+#[test]
+fn nothing_is_left_when_tenbin_is_killed() {
+    let place = Place::new();
+    if profile(&place, &["true"]).is_none() {
+        return;
+    }
+    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        .args(["profile", "--", "sh", "-c", "echo; exec sleep 600"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut output = tenbin.stdout.take().unwrap();
+    // What it writes says that it runs.
+    output.read_exact(&mut [0]).unwrap();
+    let descriptors = fs::read_dir(format!("/proc/{}/fd", tenbin.id())).unwrap();
+    let kinds = descriptors.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    assert!(kinds.filter(|kind| kind.to_string_lossy().contains("bpf")).count() > 8);
+    tenbin.kill().unwrap();
+    tenbin.wait().unwrap();
+    // The end of what it writes is that of the last one who could.
+    assert_eq!(output.read_to_end(&mut Vec::new()).unwrap(), 0);
+}
