@@ -297,8 +297,8 @@ pub struct Profiler {
     starter: String,
     /// Why page faults are not seen.
     pub no_faults: Option<String>,
-    /// What observing costs. None where that could not be measured.
-    pub cost: Option<Cost>,
+    /// What observing costs.
+    pub cost: Cost,
 }
 
 /// What observing a system call costs it: two programs and what the kernel does around them. A page fault and
@@ -351,8 +351,17 @@ impl Profiler {
             }
         }
         let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
-        let mut profiler = Self { loaded, starter, no_faults, cost: None };
-        profiler.cost = profiler.measure_cost(bare);
+        let mut profiler = Self {
+            loaded,
+            starter,
+            no_faults,
+            cost: Cost { each: Picoseconds::ZERO, between: Picoseconds::ZERO },
+        };
+        profiler.cost = profiler.measure_cost(bare).ok_or_else(|| Unattached {
+            lacking: Lacking::Kernel,
+            why: "its tracepoints took the programs, which then saw nothing of calls that were made to try them"
+                .into(),
+        })?;
         Ok(profiler)
     }
 
@@ -361,7 +370,12 @@ impl Profiler {
     fn measure_cost(&self, bare: Option<Picoseconds>) -> Option<Cost> {
         let followed = self.named(call_time).ok()??;
         let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
-        let between = length(ended.get(&0, 0).ok()?.user.on_cpu / u64::from(BATCHES * BATCH));
+        // Whoever waits for a thread is woken a little before its end is seen.
+        let thread = (0..10_000).find_map(|_| {
+            std::thread::yield_now();
+            ended.get(&0, 0).ok().filter(|thread| thread.ended > 0)
+        });
+        let between = length(thread?.user.on_cpu / u64::from(BATCHES * BATCH));
         Some(Cost { each: followed.saturating_sub(bare?), between })
     }
 

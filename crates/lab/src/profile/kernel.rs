@@ -65,7 +65,7 @@ pub fn profile(
         more_threads: (observation.began - observation.lost).saturating_sub(observation.threads.len() as u64),
         threads: observation.threads.iter().map(thread).collect(),
         unseen,
-        overhead: profiler.cost.map(|cost| overhead(&activities, observation.switches, cost)),
+        overhead: Some(overhead(&activities, observation.switches, profiler.cost)),
         activities,
     })
 }
