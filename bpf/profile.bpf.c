@@ -92,7 +92,9 @@ struct row {
 
 struct cpu {
 	__u32 slot; // of the thread that is on it; 0 where it is not followed
+	__u32 pid; // of that thread, followed or not
 	__u32 interrupts; // how deep in them it is
+	__u32 padding;
 };
 
 struct course {
@@ -114,6 +116,7 @@ struct tally {
 	__u32 threads; // that began
 	__u32 lost; // for which no slot was free
 	__u64 switches;
+	__u64 unseen; // switches
 };
 
 struct wake {
@@ -197,13 +200,6 @@ static const __u32 zero;
 static __always_inline struct thread *in_slot(__u32 slot)
 {
 	return slot ? bpf_map_lookup_elem(&threads, &slot) : 0;
-}
-
-static __always_inline struct thread *on_this_cpu(void)
-{
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
-
-	return cpu ? in_slot(cpu->slot) : 0;
 }
 
 static __always_inline struct thread *of(__u32 pid)
@@ -323,6 +319,54 @@ static __always_inline void move(__u64 now, int from, int to, __u32 row)
 	bpf_spin_unlock(&course->lock);
 }
 
+// Puts a thread on a CPU that is on it already. Now and then the kernel switches and its tracepoint reports nothing;
+// without this, nothing more would be seen of the thread until the next switch.
+static __noinline int catch_up(struct cpu *cpu, __u32 pid)
+{
+	struct thread *thread = in_slot(cpu->slot);
+	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
+	__u64 now = bpf_ktime_get_ns();
+	__u32 *slot;
+
+	if (thread) {
+		advance(thread, now);
+		move(now, RUNNING, QUEUED, thread->row);
+		thread->state = QUEUED;
+	}
+	cpu->pid = pid;
+	slot = bpf_map_lookup_elem(&slot_of, &pid);
+	cpu->slot = slot ? *slot : 0;
+	thread = in_slot(cpu->slot);
+	if (!thread)
+		return 0;
+	advance(thread, now);
+	move(now, thread->state, RUNNING, thread->row);
+	thread->state = RUNNING;
+	if (tally)
+		__sync_fetch_and_add(&tally->unseen, 1);
+	return 0;
+}
+
+static __always_inline struct thread *on_this_cpu(void)
+{
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	__u32 pid = bpf_get_current_pid_tgid();
+
+	if (!cpu)
+		return 0;
+	if (cpu->pid != pid)
+		catch_up(cpu, pid);
+	return in_slot(cpu->slot);
+}
+
+// For programs of perf events, which may take no lock: none if it would have to catch up.
+static __always_inline struct thread *known_on_this_cpu(void)
+{
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	return cpu && cpu->pid == (__u32)bpf_get_current_pid_tgid() ? in_slot(cpu->slot) : 0;
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(enter, void *registers, long number)
 {
@@ -359,7 +403,7 @@ int BPF_PROG(leave, void *registers, long answer)
 SEC("perf_event")
 int fault_begins(void *context)
 {
-	struct thread *thread = on_this_cpu();
+	struct thread *thread = known_on_this_cpu();
 	__u64 now;
 
 	if (!thread || thread->armed)
@@ -377,7 +421,7 @@ int fault_begins(void *context)
 SEC("perf_event")
 int fault_ends(void *context)
 {
-	struct thread *thread = on_this_cpu();
+	struct thread *thread = known_on_this_cpu();
 	__u64 now;
 
 	if (!thread || thread->row != FAULT)
@@ -506,7 +550,7 @@ int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_
 			__sync_fetch_and_add(&tally->switches, 1);
 	}
 	cpu->slot = 0;
-	pid = next->pid;
+	cpu->pid = pid = next->pid;
 	slot = pid ? bpf_map_lookup_elem(&slot_of, &pid) : 0;
 	if (!slot)
 		return 0;
@@ -658,8 +702,8 @@ int BPF_PROG(exited, struct task_struct *task)
 
 	if (!cpu || !course)
 		return 0;
+	thread = on_this_cpu();
 	slot = cpu->slot;
-	thread = in_slot(slot);
 	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();

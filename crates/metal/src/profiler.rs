@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::io;
 use std::process::{Command, id};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
@@ -165,6 +165,7 @@ struct RawTally {
     threads: u32,
     lost: u32,
     switches: u64,
+    unseen: u64,
 }
 
 /// `struct wake`.
@@ -288,6 +289,9 @@ pub struct Observation {
     pub lost: u64,
     /// Times that a thread left its CPU.
     pub switches: u64,
+    /// Times that a thread was on a CPU to which the kernel had reported no switch. Its time there up to then
+    /// is among the time that it was queued.
+    pub unseen_switches: u64,
 }
 
 /// Programs that are attached; they are gone when this is dropped, or when its process ends, however it does.
@@ -371,10 +375,16 @@ impl Profiler {
         let followed = self.named(call_time).ok()??;
         let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
         // Whoever waits for a thread is woken a little before its end is seen.
-        let thread = (0..10_000).find_map(|_| {
+        let asked = Instant::now();
+        let thread = loop {
+            if let Some(thread) = ended.get(&0, 0).ok().filter(|thread| thread.ended > 0) {
+                break Some(thread);
+            }
+            if asked.elapsed() > PATIENCE {
+                break None;
+            }
             std::thread::yield_now();
-            ended.get(&0, 0).ok().filter(|thread| thread.ended > 0)
-        });
+        };
         let between = length(thread?.user.on_cpu / u64::from(BATCHES * BATCH));
         Some(Cost { each: followed.saturating_sub(bare?), between })
     }
@@ -447,6 +457,7 @@ impl Profiler {
             began: u64::from(tally.threads.saturating_sub(unarmed)),
             lost: tally.lost.into(),
             switches: tally.switches,
+            unseen_switches: tally.unseen,
         })
     }
 }
@@ -585,6 +596,9 @@ fn letters(name: &[u8; NAME]) -> String {
     let end = name.iter().position(|&letter| letter == 0).unwrap_or(NAME);
     String::from_utf8_lossy(&name[..end]).into_owned()
 }
+
+/// For how long the end of a thread may not be seen.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often [`call_time`] does its call.
 const BATCH: u32 = 2000;

@@ -104,12 +104,15 @@ fn more_calls_are_why_a_command_takes_longer() {
         return;
     }
     let dd = |count: u32| format!("dd if=/dev/zero of=/dev/null bs=1 count={count}");
-    let output = place.tenbin(&["weigh", "--why", "--runs", "5", &dd(100), &dd(20_000)]);
-    let answer = text(&output.stdout);
-    let why = joined(answer.split_once("why ").unwrap().1);
-    // Each of 19 900 bytes is read and written.
-    for call in ["19900 more calls of read", "19900 more calls of write"] {
-        assert!(why.contains(call), "{answer}");
+    let output = place.tenbin(&["weigh", "--why", "--runs", "5", &dd(100), &dd(100_000)]);
+    let answer = text(&output.stdout) + &text(&output.stderr);
+    let (_, why) = answer.split_once("why ").unwrap_or_else(|| panic!("{answer}"));
+    let why = joined(why);
+    assert!(why.starts_with("Profiled, `dd ") || why.starts_with("Nothing to explain: "), "{answer}");
+    // Where other processes made times so uneven that nothing is known, nothing is named.
+    let calls = why.match_indices(" calls of ").map(|(place, words)| &why[place + words.len()..]);
+    for call in calls {
+        assert!(call.starts_with("read") || call.starts_with("write"), "{answer}");
     }
 }
 

@@ -128,6 +128,12 @@ fn unseen(observation: &Observation, no_faults: Option<&str>) -> Vec<String> {
     if let Some(why) = no_faults {
         unseen.push(format!("Page faults were not seen; they are in what they came in: {why}."));
     }
+    if observation.unseen_switches > 0 {
+        unseen.push(format!(
+            "The kernel did not report {} of {} switches of threads; the time up to the next call is counted as queued.",
+            observation.unseen_switches, observation.switches
+        ));
+    }
     if observation.lost > 0 {
         unseen.push(format!(
             "{} of {} were not followed: too many lived at once.",
