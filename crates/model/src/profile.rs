@@ -80,10 +80,6 @@ pub enum Observer {
     /// Programs in the kernel (BPF) that add up at each event.
     #[default]
     Kernel,
-    /// Each call stopped it (ptrace).
-    Stops,
-    /// It was looked at from time to time (`/proc/TID/syscall`).
-    Looks,
     /// A log of strace.
     Log,
 }
@@ -199,8 +195,6 @@ pub struct Activity {
     pub wakers: Vec<Waker>,
     /// Calls that had not returned at the end.
     pub in_flight: u64,
-    /// The files and sockets behind it, the most expensive first. Empty where nobody asked.
-    pub files: Vec<FileCost>,
 }
 
 /// How time was spent.
@@ -223,17 +217,6 @@ pub struct Waker {
     pub count: u64,
     /// How long they were.
     pub blocked: Picoseconds,
-}
-
-/// What calls on a file cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FileCost {
-    /// Its path, or what kind of socket or pipe it is.
-    pub name: String,
-    /// Calls.
-    pub count: u64,
-    /// For how long.
-    pub total: Picoseconds,
 }
 
 /// Where the time of one thread went. Its parts sum to `wall`.

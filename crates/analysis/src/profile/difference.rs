@@ -402,7 +402,6 @@ mod tests {
                     histogram: Vec::new(),
                     wakers: Vec::new(),
                     in_flight: 0,
-                    files: Vec::new(),
                 })
                 .collect(),
             ..Profile::default()

@@ -90,12 +90,15 @@ pub enum Unprofiled {
     Unattached(Unattached),
     /// It could not be run.
     Fault(Fault),
+    /// It did not do what it must, and how.
+    Failed(String),
 }
 
 impl std::fmt::Display for Unprofiled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Fault(fault) => write!(f, "{fault}"),
+            Self::Fault(fault) => write!(f, "{fault}; check PATH and the spelling"),
+            Self::Failed(how) => write!(f, "{how}"),
             Self::Unattached(Unattached { lacking, why }) => {
                 let remedy = match lacking {
                     Lacking::Rights => "run it as root, or with CAP_BPF and CAP_PERFMON",
@@ -201,7 +204,6 @@ fn activity(row: &Row) -> Activity {
         histogram: row.lengths[..used].to_vec(),
         wakers,
         in_flight: row.in_flight,
-        files: Vec::new(),
     }
 }
 

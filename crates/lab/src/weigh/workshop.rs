@@ -277,12 +277,9 @@ impl Workshop {
     pub(super) fn profile(&mut self, place: usize) -> Result<Profile, Unprofiled> {
         let (prepare, conclude) =
             (self.commands[place].prepare.clone(), self.commands[place].conclude.clone());
-        let hooked = |unfit: Unfit| {
-            let why = match wrong(unfit) {
-                Failure::Wrong(words) => std::io::Error::other(words),
-                Failure::Machine(fault) => std::io::Error::other(fault.to_string()),
-            };
-            Unprofiled::Fault(Fault::system("profile a command", why))
+        let hooked = |unfit: Unfit| match wrong(unfit) {
+            Failure::Wrong(words) => Unprofiled::Failed(words),
+            Failure::Machine(fault) => Unprofiled::Failed(fault.to_string()),
         };
         self.open().map_err(hooked)?;
         if let Some(prepare) = prepare {
@@ -295,7 +292,7 @@ impl Workshop {
         if let Some(folder) = &own.folder {
             command.current_dir(folder);
         }
-        let fault = |what: String, error| Unprofiled::Fault(Fault::system(what, error));
+        let fault = |what: String, error| Unprofiled::Failed(Fault::system(what, error).to_string());
         command.stdin(match &self.input {
             None => Stdio::null(),
             Some(path) => {
@@ -318,17 +315,29 @@ impl Workshop {
         if let Some(conclude) = conclude {
             self.hook(place, "conclusion", &conclude, true).map_err(hooked)?;
         }
-        Ok(profile)
+        let end = match profile.exit_status.and_then(|status| i32::try_from(status).ok()) {
+            None => ProcessEnd::OutOfTime,
+            Some(signal) if signal >= 256 => ProcessEnd::Signalled(signal - 256),
+            Some(status) => ProcessEnd::Exited(status),
+        };
+        if self.is_fine(end) {
+            return Ok(profile);
+        }
+        let line = command_name(&self.commands[place].line);
+        Err(Unprofiled::Failed(format!("{line} {} when it was profiled", ended(end))))
     }
 
     /// How a command ended, where that is a failure.
     pub(super) fn failure(&self, launched: &Launched, detail: &str) -> Option<String> {
-        let fine = match (launched.end, &self.ignored) {
+        (!self.is_fine(launched.end)).then(|| format!("it {}{detail}", ended(launched.end)))
+    }
+
+    fn is_fine(&self, end: ProcessEnd) -> bool {
+        match (end, &self.ignored) {
             (ProcessEnd::Exited(0), _) | (ProcessEnd::Exited(_), Ignored::All) => true,
             (ProcessEnd::Exited(status), Ignored::These(statuses)) => statuses.contains(&status),
             _ => false,
-        };
-        (!fine).then(|| format!("it {}{detail}", ended(launched.end)))
+        }
     }
 
     pub(super) fn check(&mut self, variant: VariantIndex, layout: u32) -> Result<Seen, Failure> {

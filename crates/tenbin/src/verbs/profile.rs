@@ -79,7 +79,8 @@ impl Work for Profile {
 pub fn unprofiled(why: Unprofiled) -> Trouble {
     match why {
         // As where a shell is given what is no program.
-        Unprofiled::Fault(_) => Trouble::usage(format!("{why}; check PATH and the spelling")),
+        Unprofiled::Fault(_) => Trouble::usage(why.to_string()),
+        Unprofiled::Failed(_) => Trouble { exit: Exit::Fault, message: why.to_string() },
         Unprofiled::Unattached(_) => Trouble { exit: Exit::Missing, message: why.to_string() },
     }
 }

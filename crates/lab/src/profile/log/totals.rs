@@ -170,7 +170,6 @@ fn activity(name: String, count: u64) -> Activity {
         histogram: Vec::new(),
         wakers: Vec::new(),
         in_flight: 0,
-        files: Vec::new(),
     }
 }
 
