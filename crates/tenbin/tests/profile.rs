@@ -116,6 +116,21 @@ fn more_calls_are_why_a_command_takes_longer() {
     }
 }
 
+#[test]
+fn a_verdict_stands_where_why_cannot_be_answered() {
+    let place = Place::new();
+    if profile(&place, &["true"]).is_none() {
+        return;
+    }
+    // The first runs end well, and those that are profiled do not.
+    let fails = "sh -c 'echo >>runs; test $(wc -l <runs) -lt 12'";
+    let output = place.tenbin(&["weigh", "--why", "--runs", "8", fails, "true"]);
+    assert_eq!(ending(&output).0, 4);
+    assert!(text(&output.stdout).contains("Commands: each is started directly"), "{}", text(&output.stdout));
+    let remark = text(&output.stderr);
+    assert!(remark.contains("ended with status 1 when it was profiled"), "{remark}");
+}
+
 /// The text in one line.
 fn joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

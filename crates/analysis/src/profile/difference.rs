@@ -72,7 +72,10 @@ pub struct Moved {
 impl Moved {
     /// Whether it is known to be no accident. What has no interval is taken at its word.
     fn is_known(&self) -> bool {
-        self.interval.is_none_or(|interval| interval.low > 0.0 || interval.high < 0.0)
+        match self.interval {
+            None => self.nanoseconds != 0.0,
+            Some(interval) => interval.low > 0.0 || interval.high < 0.0,
+        }
     }
 }
 
@@ -505,6 +508,8 @@ mod tests {
           read           1000   3000    +100 ms  100 %          +140 ms
           not explained     –      –          –    0 %                –
         ");
+        let itself = explain(names.clone(), &sides[..1], &sides[..1]).unwrap();
+        assert!(itself.sentence.starts_with("Nothing to explain"), "{}", itself.sentence);
         assert_eq!(explain(names, &sides[..1], &[]), None);
     }
 

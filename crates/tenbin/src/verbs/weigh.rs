@@ -457,9 +457,16 @@ impl Weigh {
         if answer.exit == Exit::Answered && refused {
             answer.exit = Exit::Refused;
         }
-        if let Some(profiling) = profiling {
-            let why = why::answer(&profiling, &weighing.names())?;
-            answer.text.push_str(&why);
+        // Where something is wrong with a command there is nothing to explain.
+        let profiling = profiling.filter(|_| matches!(answer.exit, Exit::Answered | Exit::Refused));
+        match profiling.map(|profiling| why::answer(&profiling, &weighing.names())) {
+            Some(Ok(why)) => answer.text.push_str(&why),
+            // The verdict stands.
+            Some(Err(trouble)) => {
+                answer.exit = trouble.exit;
+                answer.remarks.push(trouble.to_string());
+            }
+            None => {}
         }
         answer.remarks.extend(remarks);
         answer.remarks.extend((weighing.close)().iter().map(|wrong| format!("tenbin: {wrong}")));
