@@ -104,7 +104,7 @@ impl std::fmt::Display for Unprofiled {
                     Lacking::Rights => "run it as root, or with CAP_BPF and CAP_PERFMON",
                     Lacking::Types => "use a kernel that was built with CONFIG_DEBUG_INFO_BTF",
                     Lacking::Kernel => {
-                        "use Linux 5.10 or later, built with CONFIG_BPF_SYSCALL and CONFIG_FTRACE_SYSCALLS"
+                        "use a newer kernel, Linux 5.10 at least, with CONFIG_BPF_SYSCALL and CONFIG_FTRACE_SYSCALLS"
                     }
                 };
                 write!(
