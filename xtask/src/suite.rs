@@ -37,6 +37,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     };
     let mut steps = vec![
         Step::new("format", vec![requirement::rustfmt()], cargo(&["fmt", "--all", "--check"])),
+        Step::new("lock files", vec![], move || locked(workspace)),
         Step::new("tidy", vec![], move || tidy::run(workspace)),
         Step::new(
             "clippy",
@@ -128,6 +129,17 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         work: Box::new(move || statistics::check(workspace)),
     });
     steps
+}
+
+/// That every workspace's lock file knows what its crates depend on: those of `eval` and of the arena depend
+/// on crates of the house, and a dependency of these is one of theirs.
+fn locked(workspace: &Workspace) -> Result<(), Failure> {
+    for folder in [".", "eval", "arena"] {
+        let command = workspace.cargo().directory(&workspace.root().join(folder));
+        let remedy = format!("run `cargo metadata` in {folder} and commit its Cargo.lock");
+        command.arguments(["update", "--workspace", "--locked", "--quiet"]).remedy(&remedy).run()?;
+    }
+    Ok(())
 }
 
 fn documentation(workspace: &Workspace) -> Result<(), Failure> {
