@@ -33,7 +33,8 @@ struct task_struct___before {
 
 #define NAME 16
 
-// The rows.
+// The rows, and one more (ROWS) of what threads do that execute nothing: by them it is known what observing costs, and
+// so all is done for them that is done for a command's.
 enum { USER, FAULT, INTERRUPT, CALLS, ROWS = CALLS + 512 };
 
 enum { RUNNING, QUEUED, BLOCKED };
@@ -169,7 +170,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, ROWS);
+	__uint(max_entries, ROWS + 1);
 	__type(key, __u32);
 	__type(value, struct row);
 } rows SEC(".maps");
@@ -260,6 +261,8 @@ static __always_inline void close(struct thread *thread, __u64 now, int returned
 		thread->kernel += thread->here.on_cpu;
 	thread->queued += thread->here.queued;
 	thread->blocked += thread->here.blocked;
+	if (thread->armed)
+		number = ROWS;
 	row = bpf_map_lookup_elem(&rows, &number);
 	if (!row)
 		return;
@@ -394,7 +397,7 @@ int BPF_PROG(leave, void *registers, long answer)
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(thread);
-	if (thread->row >= CALLS && !thread->armed)
+	if (thread->row >= CALLS)
 		close(thread, now, 1, answer < 0 && answer >= -4095);
 	thread->row = USER;
 	return 0;
@@ -406,7 +409,7 @@ int fault_begins(void *context)
 	struct thread *thread = known_on_this_cpu();
 	__u64 now;
 
-	if (!thread || thread->armed)
+	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
@@ -586,9 +589,9 @@ int BPF_PROG(waking, struct task_struct *task)
 	advance(thread, now);
 	move(now, BLOCKED, QUEUED, thread->row);
 	thread->state = QUEUED;
-	if (thread->armed || (__s64)blocked < 0)
+	if ((__s64)blocked < 0)
 		return 0;
-	wake.row = thread->row;
+	wake.row = thread->armed ? ROWS : thread->row;
 	cpu = bpf_map_lookup_elem(&cpus, &zero);
 	// An interrupt has no name, and what it came into has nothing to do with it.
 	if (cpu && !cpu->interrupts)
@@ -711,7 +714,7 @@ int BPF_PROG(exited, struct task_struct *task)
 	forget_fault(thread);
 	bpf_get_current_comm(thread->name, sizeof(thread->name));
 	// exit(2) does not return.
-	if (thread->row != USER && !thread->armed)
+	if (thread->row != USER)
 		close(thread, now, 0, 0);
 	thread->row = USER;
 	row = bpf_map_lookup_elem(&rows, &number);

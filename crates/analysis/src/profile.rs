@@ -3,7 +3,7 @@
 pub mod difference;
 
 use tenbin_document::{Document, Table};
-use tenbin_model::profile::{Activity, Course, Kind, Overhead, Split, Thread};
+use tenbin_model::profile::{Activity, Course, Event, Kind, Overhead, Split, Thread};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted, percent};
 use tenbin_model::{Order, Picoseconds, Profile};
@@ -237,13 +237,22 @@ fn rough(profile: &Profile, document: &mut Document) {
 fn observing(overhead: &Overhead, profile: &Profile) -> String {
     let all: Picoseconds = profile.threads.iter().map(|thread| thread.wall).sum();
     let share = if all.0 == 0 { 0.0 } else { overhead.total.0 as f64 / all.0 as f64 };
-    format!(
-        "Observing it took about {}, {} of the time of its threads: {} for each of {} calls, page faults and switches \
-         of threads. Of a call, {} show as user code.",
+    let parts = overhead.parts.iter().map(|part| {
+        let many = match part.event {
+            Event::Call => "calls",
+            Event::Fault => "page faults",
+            Event::Switch => "switches of threads",
+        };
+        format!("{} for each of {} {many}", part.each, part.count)
+    });
+    let mut sentence = format!(
+        "Observing it took about {}, {} of the time of its threads: {}.",
         overhead.total,
         percent(share),
-        overhead.each,
-        overhead.events,
-        overhead.between
-    )
+        comma(parts)
+    );
+    if let Some(call) = overhead.part(Event::Call) {
+        sentence.push_str(&format!(" Of a call, {} show as user code.", call.between));
+    }
+    sentence
 }

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::io;
 use std::process::{Command, id};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
@@ -20,6 +20,11 @@ use tenbin_model::Picoseconds;
 
 use crate::child::{self, End};
 use crate::fault::Fault;
+
+mod cost;
+
+use cost::Bare;
+pub use cost::{Cost, Costs};
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
@@ -302,18 +307,7 @@ pub struct Profiler {
     /// Why page faults are not seen.
     pub no_faults: Option<String>,
     /// What observing costs.
-    pub cost: Cost,
-}
-
-/// What observing a system call costs it: two programs and what the kernel does around them. A page fault and
-/// a switch of threads have as many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
-    /// By how much a call takes longer.
-    pub each: Picoseconds,
-    /// For how long a thread seems to be in user code between two calls that follow at once: what comes
-    /// before the first program of a call and after its last one.
-    pub between: Picoseconds,
+    pub costs: Costs,
 }
 
 impl Profiler {
@@ -322,7 +316,6 @@ impl Profiler {
     /// # Errors
     /// What is lacking.
     pub fn attach() -> Result<Self, Unattached> {
-        let bare = call_time();
         let types = Btf::from_sys_fs().map_err(|error| Unattached {
             lacking: Lacking::Types,
             why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
@@ -349,44 +342,26 @@ impl Profiler {
             slots.push(slot, 0).map_err(|error| unloaded("fill a BPF map", &error))?;
         }
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            let attached = attach_tracepoint(&mut loaded, program, tracepoint, &types);
-            if let (Err(error), true) = (attached, is_everywhere) {
+            if let (Err(error), true) = (load(&mut loaded, program, tracepoint, &types), is_everywhere) {
+                return Err(unloaded(&format!("load a BPF program for {tracepoint}"), &error));
+            }
+        }
+        // Right before they are attached, and not before they are loaded, which takes a while: what else the
+        // machine does then is the same.
+        let bare = Bare::measure();
+        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
+            if let (Err(error), true) = (attach(&mut loaded, program), is_everywhere) {
                 return Err(unloaded(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
         let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
-        let mut profiler = Self {
-            loaded,
-            starter,
-            no_faults,
-            cost: Cost { each: Picoseconds::ZERO, between: Picoseconds::ZERO },
-        };
-        profiler.cost = profiler.measure_cost(bare).ok_or_else(|| Unattached {
+        let mut profiler = Self { loaded, starter, no_faults, costs: Costs::default() };
+        profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints took the programs, which then saw nothing of calls that were made to try them"
                 .into(),
         })?;
         Ok(profiler)
-    }
-
-    /// A thread that the starter begins is followed, as a command is; it executes nothing, and is not
-    /// reported.
-    fn measure_cost(&self, bare: Option<Picoseconds>) -> Option<Cost> {
-        let followed = self.named(call_time).ok()??;
-        let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
-        // Whoever waits for a thread is woken a little before its end is seen.
-        let asked = Instant::now();
-        let thread = loop {
-            if let Some(thread) = ended.get(&0, 0).ok().filter(|thread| thread.ended > 0) {
-                break Some(thread);
-            }
-            if asked.elapsed() > PATIENCE {
-                break None;
-            }
-            std::thread::yield_now();
-        };
-        let between = length(thread?.user.on_cpu / u64::from(BATCHES * BATCH));
-        Some(Cost { each: followed.saturating_sub(bare?), between })
     }
 
     /// Does something while this thread has the name by which the programs know who starts a command.
@@ -468,16 +443,20 @@ fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut aya::maps::Map, U
         .ok_or_else(|| Unattached { lacking: Lacking::Kernel, why: format!("the object has no map {name}") })
 }
 
-fn attach_tracepoint(
-    loaded: &mut Ebpf,
+/// One program of a tracepoint.
+fn tracepoint<'a>(
+    loaded: &'a mut Ebpf,
     program: &str,
-    tracepoint: &str,
-    types: &Btf,
-) -> Result<(), ProgramError> {
-    let Some(program) = loaded.program_mut(program) else { return Ok(()) };
-    let program: &mut BtfTracePoint = program.try_into()?;
-    program.load(tracepoint, types)?;
-    program.attach().map(drop)
+) -> Result<Option<&'a mut BtfTracePoint>, ProgramError> {
+    loaded.program_mut(program).map(TryInto::try_into).transpose()
+}
+
+fn load(loaded: &mut Ebpf, program: &str, at: &str, types: &Btf) -> Result<(), ProgramError> {
+    tracepoint(loaded, program)?.map_or(Ok(()), |program| program.load(at, types))
+}
+
+fn attach(loaded: &mut Ebpf, program: &str) -> Result<(), ProgramError> {
+    tracepoint(loaded, program)?.map_or(Ok(()), |program| program.attach().map(drop))
 }
 
 fn attach_faults(loaded: &mut Ebpf) -> Result<(), ProgramError> {
@@ -595,32 +574,6 @@ fn thread(raw: &RawThread) -> Thread {
 fn letters(name: &[u8; NAME]) -> String {
     let end = name.iter().position(|&letter| letter == 0).unwrap_or(NAME);
     String::from_utf8_lossy(&name[..end]).into_owned()
-}
-
-/// For how long the end of a thread may not be seen.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How often [`call_time`] does its call.
-const BATCH: u32 = 2000;
-const BATCHES: u32 = 10;
-
-/// What a system call that does next to nothing takes, the least of some batches, in a thread that this one
-/// begins.
-fn call_time() -> Option<Picoseconds> {
-    let time = || {
-        (0..BATCHES)
-            .map(|_| {
-                let before = child::monotonic();
-                for _ in 0..BATCH {
-                    std::hint::black_box(rustix::process::getppid());
-                }
-                child::monotonic().saturating_sub(before) / BATCH
-            })
-            .min()
-    };
-    // getppid(2) has no more than this to do; the vDSO does not answer it.
-    let least = std::thread::spawn(time).join().ok()??;
-    Some(Picoseconds::from_nanos(u64::try_from(least.as_nanos()).ok()?))
 }
 
 /// The kernel's clock that the programs read.

@@ -245,16 +245,43 @@ pub struct Thread {
 }
 
 /// What observing a command cost it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
-    /// What it added to each system call, page fault and switch of threads, as measured before with a call.
-    pub each: Picoseconds,
-    /// For how long a thread seems to be in user code between two calls that follow at once: what comes
-    /// before the first program of a call and after its last one. It is part of `each` and of what a call
-    /// takes by itself.
-    pub between: Picoseconds,
-    /// Calls, page faults and switches.
-    pub events: u64,
+    /// By what was observed.
+    pub parts: Vec<OverheadPart>,
     /// All of it, over all threads.
     pub total: Picoseconds,
+}
+
+/// What observing events of one kind cost, as measured before with such events that do next to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OverheadPart {
+    /// What was observed.
+    pub event: Event,
+    /// How many.
+    pub count: u64,
+    /// What observing added to each.
+    pub each: Picoseconds,
+    /// For how long a thread seems to be in user code between two that follow at once: what comes before the
+    /// first program of one and after its last one. It is part of `each` and of what one takes by itself.
+    pub between: Picoseconds,
+}
+
+/// What costs something to observe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Event {
+    /// A system call.
+    Call,
+    /// A page fault.
+    Fault,
+    /// A thread that leaves its CPU.
+    Switch,
+}
+
+impl Overhead {
+    /// What observing these events cost. None where there were none.
+    pub fn part(&self, event: Event) -> Option<&OverheadPart> {
+        self.parts.iter().find(|part| part.event == event)
+    }
 }

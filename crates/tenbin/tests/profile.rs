@@ -66,7 +66,7 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
     };
     let counts: u64 = profile.activities.iter().map(|activity| activity.count).sum();
     assert_eq!(sum(&[Kind::Call, Kind::Wait, Kind::Fault, Kind::Interrupt]), counts);
-    assert!(profile.overhead.unwrap().each > Picoseconds::ZERO);
+    assert!(profile.overhead.unwrap().total > Picoseconds::ZERO);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenbin_document::{Document, Table};
-use tenbin_model::profile::{Activity, Kind};
+use tenbin_model::profile::{Activity, Event, Kind};
 use tenbin_model::words::{comma, counted};
 use tenbin_model::{Interval, Order, Picoseconds, Profile, order};
 use tenbin_stats::order::Ordered;
@@ -135,18 +135,23 @@ fn parts(profile: &Profile) -> Parts<'_> {
     let running: f64 = course.running.iter().map(|&time| nanoseconds(time)).sum();
     let on_cpu = |activity: &Activity| activity.split.map_or(0.0, |split| nanoseconds(split.on_cpu));
     let all: f64 = profile.activities.iter().map(on_cpu).sum();
-    let calls = profile.activities.iter().filter(|it| matches!(it.kind, Kind::Call | Kind::Wait));
-    let calls: u64 = calls.map(|call| call.count).sum();
-    let (cost, between) = profile
-        .overhead
-        .map_or((0.0, 0.0), |overhead| (nanoseconds(overhead.each), nanoseconds(overhead.between)));
+    let cost = |event| {
+        let part = profile.overhead.as_ref().and_then(|overhead| overhead.part(event));
+        part.map_or((0.0, 0.0), |part| (nanoseconds(part.each), nanoseconds(part.between)))
+    };
+    let shown_as_user = profile.overhead.iter().flat_map(|overhead| &overhead.parts);
+    let shown_as_user: f64 = shown_as_user.map(|part| part.count as f64 * nanoseconds(part.between)).sum();
     for activity in &profile.activities {
         let count = activity.count as f64;
         // What observing it added to the time that is booked as its own.
+        let inside = |event| {
+            let (each, between) = cost(event);
+            (each - between) * count
+        };
         let added = match activity.kind {
-            Kind::Call | Kind::Wait => (cost - between) * count,
-            Kind::Fault => cost * count,
-            Kind::User => between * calls as f64,
+            Kind::Call | Kind::Wait => inside(Event::Call),
+            Kind::Fault => inside(Event::Fault),
+            Kind::User => shown_as_user,
             Kind::Interrupt => 0.0,
         };
         let own = (on_cpu(activity) - added).max(0.0);
@@ -359,7 +364,7 @@ pub fn document(explanation: &Explanation, name: Option<&str>) -> Document {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tenbin_model::profile::{BlockedBy, Course, Overhead, Split};
+    use tenbin_model::profile::{BlockedBy, Course, Overhead, OverheadPart, Split};
 
     use super::*;
 
@@ -485,7 +490,9 @@ mod tests {
                 ("getppid", Kind::Call, calls as u64, calls * 240e-6, 0.0),
             ];
             let (each, between) = (Picoseconds::from_nanos(300), Picoseconds::from_nanos(230));
-            let overhead = Some(Overhead { each, between, events: 0, total: Picoseconds::ZERO });
+            let part =
+                OverheadPart { event: Event::Call, count: did.iter().map(|did| did.2).sum(), each, between };
+            let overhead = Some(Overhead { parts: vec![part], total: Picoseconds::ZERO });
             [Profile { overhead, ..profile(&did, 0.0, 1.0, 1.0) }]
         };
         let explanation = explain(["A", "B"].map(String::from), &of(2e3), &of(50e3)).unwrap();

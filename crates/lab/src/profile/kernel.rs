@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use tenbin_metal::child::End;
 use tenbin_metal::profiler::{
-    Cost, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
+    Cost, Costs, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
 };
 use tenbin_metal::usage::Usage;
 use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::profile::{
-    Activity, BlockedBy, Charged, Course, Kind, Observer, Overhead, Schema, Split, Thread, Waker,
+    Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Schema, Split,
+    Thread, Waker,
 };
 use tenbin_model::words::counted;
 use tenbin_model::{Machine, Order, Picoseconds, Profile};
@@ -65,22 +66,31 @@ pub fn profile(
         more_threads: (observation.began - observation.lost).saturating_sub(observation.threads.len() as u64),
         threads: observation.threads.iter().map(thread).collect(),
         unseen,
-        overhead: Some(overhead(&activities, observation.switches, profiler.cost)),
+        overhead: Some(overhead(&activities, observation.switches, profiler.costs)),
         activities,
     })
 }
 
 /// What observing these cost.
-fn overhead(activities: &[Activity], switches: u64, cost: Cost) -> Overhead {
-    let is_seen = |kind| matches!(kind, Kind::Call | Kind::Wait | Kind::Fault);
-    let seen = activities.iter().filter(|activity| is_seen(activity.kind));
-    let events = switches + seen.map(|activity| activity.count).sum::<u64>();
-    Overhead {
-        each: cost.each,
-        between: cost.between,
-        events,
-        total: Picoseconds(events.saturating_mul(cost.each.0)),
-    }
+fn overhead(activities: &[Activity], switches: u64, costs: Costs) -> Overhead {
+    let count = |kinds: &[Kind]| -> u64 {
+        let of_kind = activities.iter().filter(|activity| kinds.contains(&activity.kind));
+        of_kind.map(|activity| activity.count).sum()
+    };
+    let part = |event, count, cost: Option<Cost>| {
+        // What could not be measured has a call's.
+        let Cost { each, between } = cost.unwrap_or(costs.call);
+        OverheadPart { event, count, each, between }
+    };
+    let switch = costs.switch.map(|each| Cost { each, between: Picoseconds::ZERO });
+    let mut parts = vec![
+        part(Event::Call, count(&[Kind::Call, Kind::Wait]), Some(costs.call)),
+        part(Event::Fault, count(&[Kind::Fault]), costs.fault),
+        part(Event::Switch, switches, switch),
+    ];
+    parts.retain(|part| part.count > 0);
+    let total = parts.iter().map(|part| part.count.saturating_mul(part.each.0)).sum();
+    Overhead { parts, total: Picoseconds(total) }
 }
 
 /// Why a command was not profiled.

@@ -1,0 +1,178 @@
+//! What observing costs: the same work bare and observed, the least of many batches. They are done by some
+//! threads, as it is by the end of a thread that its time in user code is known.
+
+use std::io::{Read, Write};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use aya::maps::Array;
+use tenbin_model::Picoseconds;
+
+use super::{Profiler, RawThread, length};
+use crate::child;
+use crate::pages::{PageKind, Pages};
+use crate::pin::{Pin, current_cpu};
+
+/// What observing adds to one event, and where it shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// By how much it takes longer.
+    pub each: Picoseconds,
+    /// For how long a thread seems to be in user code between two that follow at once: what comes before the
+    /// first program of one and after its last one. Part of it is there unobserved.
+    pub between: Picoseconds,
+}
+
+/// What observing costs, by what is observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// A system call.
+    pub call: Cost,
+    /// A page fault; none where they are not seen.
+    pub fault: Option<Cost>,
+    /// A thread that leaves its CPU for another one, is woken, and comes back. None where two threads could
+    /// not be held on one CPU.
+    pub switch: Option<Picoseconds>,
+}
+
+/// Batches, of which the least counts: what else runs here makes them longer, and nothing shorter. So short,
+/// that most are not interrupted.
+const BATCHES: u32 = 8;
+const CALLS: u32 = 500;
+const FAULTS: u32 = 200;
+const ROUNDS: u32 = 40;
+
+/// Threads that do so many each.
+const THREADS: u32 = 6;
+
+/// For how long the end of a thread may not be seen.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// All batches of a thread: the least that one event took.
+type Batches = fn() -> Option<Duration>;
+
+/// What the work takes without anything that observes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bare {
+    call: Option<Picoseconds>,
+    fault: Option<Picoseconds>,
+    half_round: Option<Picoseconds>,
+}
+
+impl Bare {
+    pub(super) fn measure() -> Self {
+        Self { call: least(calls), fault: least(faults), half_round: least(switches) }
+    }
+}
+
+impl Profiler {
+    /// Does the same work again, now that programs are attached. A thread that the starter begins is
+    /// followed, as a command is; it executes nothing, and is not reported. None where nothing is seen of it.
+    pub(super) fn measure_costs(&self, bare: Bare) -> Option<Costs> {
+        let mut seen = 0;
+        let call = self.cost(calls, CALLS, bare.call, &mut seen)?;
+        let fault = match self.no_faults {
+            None => self.cost(faults, FAULTS, bare.fault, &mut seen),
+            Some(_) => None,
+        };
+        let half_round = self.named(|| least(switches)).ok()?;
+        // Each half of a round is a write, a read and a switch.
+        let switch = half_round.zip(bare.half_round).map(|(observed, bare)| {
+            let calls = Picoseconds(2 * call.each.0);
+            observed.saturating_sub(bare).saturating_sub(calls)
+        });
+        Some(Costs { call, fault, switch })
+    }
+
+    /// `seen` threads have ended before.
+    fn cost(&self, batches: Batches, events: u32, bare: Option<Picoseconds>, seen: &mut u32) -> Option<Cost> {
+        let observed = self.named(|| least(batches)).ok()??;
+        let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
+        let mut between = u64::MAX;
+        for index in *seen..*seen + THREADS {
+            // Whoever waits for a thread is woken a little before its end is seen.
+            let asked = Instant::now();
+            let thread = loop {
+                if let Some(thread) = ended.get(&index, 0).ok().filter(|thread| thread.ended > 0) {
+                    break thread;
+                }
+                if asked.elapsed() > PATIENCE {
+                    return None;
+                }
+                thread::yield_now();
+            };
+            between = between.min(thread.user.on_cpu / u64::from(BATCHES * events));
+        }
+        *seen += THREADS;
+        Some(Cost { each: observed.saturating_sub(bare?), between: length(between) })
+    }
+}
+
+/// The least of threads that this one begins, one after the other.
+fn least(batches: Batches) -> Option<Picoseconds> {
+    let mut least = Duration::MAX;
+    for _ in 0..THREADS {
+        least = least.min(thread::spawn(batches).join().ok()??);
+    }
+    Some(Picoseconds::from_nanos(u64::try_from(least.as_nanos()).ok()?))
+}
+
+/// The least that one of so many events took.
+fn timed(events: u32, mut work: impl FnMut()) -> Duration {
+    let batch = |_| {
+        let before = child::monotonic();
+        work();
+        child::monotonic().saturating_sub(before) / events
+    };
+    (0..BATCHES).map(batch).min().unwrap_or_default()
+}
+
+/// getppid(2) does next to nothing; the vDSO does not answer it.
+fn calls() -> Option<Duration> {
+    Some(timed(CALLS, || {
+        for _ in 0..CALLS {
+            std::hint::black_box(rustix::process::getppid());
+        }
+    }))
+}
+
+/// First touches of anonymous memory.
+fn faults() -> Option<Duration> {
+    let page = rustix::param::page_size();
+    let mut pages = Pages::map((BATCHES * FAULTS) as usize * page, PageKind::Base).ok()?;
+    let mut batches = pages.chunks_mut(FAULTS as usize * page);
+    Some(timed(FAULTS, || {
+        for byte in batches.next().into_iter().flatten().step_by(page) {
+            *byte = 1;
+        }
+    }))
+}
+
+/// Two threads on one CPU that hand a byte to and fro: halves of rounds.
+fn switches() -> Option<Duration> {
+    let cpu = current_cpu();
+    let _pin = Pin::hold(cpu).ok()?;
+    let (mut to_echo, mut of_caller) = std::io::pipe().ok()?;
+    let (mut to_caller, mut of_echo) = std::io::pipe().ok()?;
+    let echo: JoinHandle<std::io::Result<()>> = thread::spawn(move || {
+        let mut byte = [0];
+        while to_echo.read(&mut byte)? > 0 {
+            of_echo.write_all(&byte)?;
+        }
+        Ok(())
+    });
+    let mut failed = None;
+    let took = timed(2 * ROUNDS, || {
+        for _ in 0..ROUNDS {
+            let mut byte = [0];
+            let handed = of_caller.write_all(&byte).and_then(|()| to_caller.read_exact(&mut byte));
+            if let Err(error) = handed {
+                failed = Some(error);
+                break;
+            }
+        }
+    });
+    drop(of_caller);
+    let is_whole = echo.join().is_ok_and(|echoed| echoed.is_ok()) && failed.is_none();
+    is_whole.then_some(took)
+}
