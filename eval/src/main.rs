@@ -18,6 +18,7 @@ mod schema;
 mod spin;
 mod steady;
 mod tally;
+mod why;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -65,6 +66,10 @@ enum Task {
     Functions(functions::Arguments),
     /// Weigh pairs of functions over layouts, and say what one layout alone would have said.
     Layouts(layouts::Arguments),
+    /// Plant differences in a program, and say whether `tenbin weigh --why` names them.
+    ///
+    /// Fails if a name is wrong.
+    Why(why::Arguments),
     /// Open a report in Chromium, and say what is wrong with it for whom.
     ///
     /// Fails if it asks for anything, complains, hides something on paper or without JavaScript, or stops a
@@ -76,6 +81,9 @@ enum Task {
         /// The step.
         step: Step,
     },
+    /// Run a command beside files that are slow to be read.
+    #[command(hide = true)]
+    SlowFiles(why::Slow),
     /// Keep a CPU busy, until so many seconds are over or standard input ends.
     #[command(hide = true)]
     Busy {
@@ -112,6 +120,9 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         steady::busy(Duration::from_secs(seconds), std::io::stdin(), moving);
         return Ok(ExitCode::SUCCESS);
     }
+    if let Task::SlowFiles(slow) = task {
+        return why::beside_slow_files(&slow);
+    }
     let workspace = Workspace::find()?;
     match task {
         Task::Bench(arguments) => bench::run(&workspace, &arguments)?,
@@ -124,12 +135,13 @@ fn run(task: Task) -> Result<ExitCode, Failure> {
         Task::Repeat(arguments) => return repeat::run(&workspace, &arguments),
         Task::Commands(arguments) => return commands::run(&workspace, &arguments),
         Task::Functions(arguments) => return functions::run(&workspace, &arguments),
+        Task::Why(arguments) => return why::run(&workspace, &arguments),
         Task::Check { step: Step::Arena } => arena::check(&workspace)?,
         Task::Check { step: Step::Browser } => browser::check(&workspace)?,
         Task::Check { step: Step::Firmware } => firmware::check(&workspace)?,
         Task::Check { step: Step::Schema } => schema::check(&workspace)?,
         Task::Check { step: Step::Spin } => spin::check(&workspace)?,
-        Task::Busy { .. } => {}
+        Task::Busy { .. } | Task::SlowFiles(_) => {}
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -131,6 +131,11 @@ enum Chore {
     /// Fails if it calls more than one pair of equals in a hundred different, beyond chance.
     #[command(disable_help_flag = true)]
     Functions(Words),
+    /// Plant differences in a program, and say whether `tenbin weigh --why` names them.
+    ///
+    /// Fails if a name is wrong.
+    #[command(disable_help_flag = true)]
+    Why(Words),
     /// Open a report in Chromium, and say what is wrong with it for whom.
     #[command(disable_help_flag = true)]
     Browser(Words),
@@ -198,6 +203,7 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Commands(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "commands", &words));
         }
+        Chore::Why(Words { words }) => return Err(evaluation::become_it(&workspace, "why", &words)),
         Chore::Functions(Words { words }) => {
             return Err(evaluation::become_it(&workspace, "functions", &words));
         }

@@ -109,7 +109,8 @@ pub struct Course {
 /// For how long a command stood still until something ended a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockedBy {
-    /// The name of the activity that waited.
+    /// The name of the activity that waited; `stop` where threads were stopped in user code, by a signal, a
+    /// debugger or the freezer of their cgroup.
     pub activity: String,
     /// For how long.
     pub time: Picoseconds,

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use tenbin_model::profile::Kind;
@@ -196,4 +196,35 @@ fn nothing_is_left_when_tenbin_is_killed() {
     tenbin.wait().unwrap();
     // The end of what it writes is that of the last one who could.
     assert_eq!(output.read_to_end(&mut Vec::new()).unwrap(), 0);
+}
+
+#[test]
+fn what_stops_a_command_is_not_its_own_code() {
+    let place = Place::new();
+    if profile(&place, &["true"]).is_none() {
+        return;
+    }
+    let file = place.path("profile.json");
+    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
+        .args(["profile", "--json", "-o"])
+        .arg(&file)
+        .args(["--", "sh", "-c", "echo $$; kill -STOP $$"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut number = String::new();
+    BufReader::new(tenbin.stdout.take().unwrap()).read_line(&mut number).unwrap();
+    let number = number.trim();
+    // It is let run on as soon as it is stopped, so the end of the test does not depend on time.
+    let is_stopped = || fs::read_to_string(format!("/proc/{number}/stat")).unwrap().contains(") T ");
+    while !is_stopped() {
+        std::thread::yield_now();
+    }
+    assert!(Command::new("kill").args(["-CONT", number]).status().unwrap().success());
+    assert!(tenbin.wait().unwrap().success());
+    let profile: Profile = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    let blocked = profile.course.unwrap().blocked;
+    assert!(blocked.iter().any(|by| by.activity == "stop"), "{blocked:?}");
+    assert!(blocked.iter().all(|by| by.activity != "user code"), "{blocked:?}");
 }

@@ -279,9 +279,14 @@ fn whole_percent(share: f64) -> String {
 fn why(cause: &Cause) -> String {
     let Cause { activity, kind, difference, counts: [left, right], by_count, .. } = cause;
     let is_longer = difference.nanoseconds > 0.0;
-    let longer = if is_longer { "longer" } else { "shorter" };
+    let (longer, more) = if is_longer { ("longer", "more") } else { ("shorter", "less") };
     let own = match kind {
-        None => return format!("is {} time in the {activity}", if is_longer { "more" } else { "less" }),
+        None => {
+            return match &**activity {
+                QUEUE => format!("is {more} time in the queue for a CPU, which something else had"),
+                _ => format!("is {more} time for which it was stopped"),
+            };
+        }
         Some(Kind::User) => return format!("is user code that runs {longer}"),
         Some(Kind::Wait) => return format!("is waits in {activity} that are {longer}"),
         Some(Kind::Call) => format!("of {activity}"),

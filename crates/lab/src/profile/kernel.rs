@@ -16,6 +16,9 @@ use tenbin_model::profile::{
 use tenbin_model::words::counted;
 use tenbin_model::{Machine, Order, Picoseconds, Profile};
 
+/// What blocks a thread outside of calls and page faults: a signal, a debugger, the freezer of its cgroup.
+const STOP: &str = "stop";
+
 /// Wakers of an activity that are kept.
 const WAKERS: usize = 8;
 
@@ -162,7 +165,10 @@ fn course(observation: &Observation) -> Course {
     let mut blocked: Vec<_> = observation
         .stood
         .iter()
-        .map(|(doing, time)| BlockedBy { activity: named(*doing).0, time: length(*time) })
+        .map(|(doing, time)| {
+            let activity = if *doing == Doing::User { STOP.into() } else { named(*doing).0 };
+            BlockedBy { activity, time: length(*time) }
+        })
         .collect();
     blocked.order_by_key(|by| std::cmp::Reverse(by.time));
     Course {
