@@ -68,7 +68,7 @@ exec 3<&0
 /// A folder that a guardian, a process of its own, removes when this is dropped or this process has ended, in
 /// whatever way.
 #[derive(Debug)]
-struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Open as long as the folder is wanted; none when it is not any more.
     wanted: Option<ChildStdin>,
@@ -81,11 +81,8 @@ impl Folder {
     ///
     /// # Errors
     /// A fault where it cannot be made, or no guardian started.
-    fn within(within: &Path) -> Result<Self, Fault> {
-        let fault = |error| {
-            let tried = format!("make a folder for compiled programs in {}", within.display());
-            Fault::system(tried, error)
-        };
+    pub(crate) fn within(within: &Path) -> Result<Self, Fault> {
+        let fault = |error| Fault::system(format!("make a folder in {}", within.display()), error);
         let within = std::path::absolute(within).map_err(fault)?;
         // A group of its own: a terminal interrupts this process's. Standard error stays: who waits for its
         // end waits for the guardian's.
@@ -110,6 +107,11 @@ impl Folder {
             [b'!', why @ .., 0] => Err(fault(io::Error::other(String::from_utf8_lossy(why)))),
             _ => Err(fault(io::Error::other("the shell that makes it ended too soon, and said why above"))),
         }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 }
 

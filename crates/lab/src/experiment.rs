@@ -28,6 +28,8 @@ pub struct Experiment<'a> {
     pub published: &'static [Table],
     /// The forms in which tables of figures about it are read: those that were published, and a user's.
     pub formats: &'static [Format],
+    /// Whether it is asked where nobody names a question: it needs no program of the machine's, and seconds.
+    pub is_surveyed: bool,
 }
 
 impl<'a> Experiment<'a> {
@@ -36,7 +38,12 @@ impl<'a> Experiment<'a> {
         describe: &'a dyn Fn() -> Descriptor,
         plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
     ) -> Self {
-        Self { describe, plan, analysis: &Comparisons, published: &[], formats: &[] }
+        Self { describe, plan, analysis: &Comparisons, published: &[], formats: &[], is_surveyed: true }
+    }
+
+    /// The same, asked only where it is named.
+    pub const fn by_name(self) -> Self {
+        Self { is_surveyed: false, ..self }
     }
 }
 

@@ -26,6 +26,7 @@ pub mod trace;
 mod walk;
 pub mod weigh;
 pub mod workers;
+mod workload;
 pub mod yes;
 
 pub use engine::{Bench, Event};

@@ -54,7 +54,7 @@ impl<'a> Selection<'a> {
         Self(vec![Step { experiment, descriptor, settings: Settings::default(), asked: true }])
     }
 
-    /// The experiments that are `named`, or all, each with the settings (`KEY=VALUE`) that are its own.
+    /// The experiments that are `named`, or all that a survey asks, each with the settings (`KEY=VALUE`) that are its own.
     ///
     /// # Errors
     /// A usage error that names the word that is wrong and what would be right.
@@ -186,6 +186,11 @@ impl<'a> Survey<'a> {
             let trial = match bench.run(&step.experiment, &request) {
                 Ok(trial) => trial,
                 Err(Unfit::Stopped) => break,
+                // A program that one question needs is nothing to the others.
+                Err(missing @ Unfit::Missing(_)) => {
+                    unfit.get_or_insert(missing);
+                    continue;
+                }
                 Err(other) => {
                     unfit = Some(other);
                     break;
@@ -282,7 +287,7 @@ fn unasked(name: &str) -> Option<Step<'static>> {
     Some(Step { experiment, descriptor, settings: Settings::default(), asked: false })
 }
 
-/// The experiments that are named, or all, with their descriptions.
+/// The experiments that are named, or all that a survey asks, with their descriptions.
 ///
 /// # Errors
 /// A usage error: there is none of that name, or it is named twice.
@@ -299,7 +304,8 @@ pub fn named(names: &[String]) -> Result<Vec<(Experiment<'static>, Descriptor)>,
         }
         picked.push(known.clone());
     }
-    Ok(if names.is_empty() { all } else { picked })
+    let surveyed = all.into_iter().filter(|(experiment, _)| experiment.is_surveyed);
+    Ok(if names.is_empty() { surveyed.collect() } else { picked })
 }
 
 /// What was published about the experiments that are named, or about all: a run for each table.

@@ -35,7 +35,7 @@ pub use claims::{CLAIMS, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, Claims};
 pub use foreign::UNORDERED;
 pub use parameters::Parameters;
 pub use program::Shell;
-pub(crate) use program::{seen_program, words};
+pub(crate) use program::{in_path, seen_program, words};
 pub use workshop::Ignored;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};

@@ -305,8 +305,8 @@ impl Bench<'_> {
         if cell.refusal.is_some() {
             return Ok(());
         }
-        // Where an epoch is one run, a check has taken as long.
-        if setting.by_looks && cell.arrangement.epoch.0 == 0 {
+        // Where an epoch is one run, a check has taken as long; and a user's commands take what they take.
+        if setting.by_looks && cell.arrangement.epoch.0 == 0 && setting.descriptor.is_of_user() {
             let at = |level: f64| {
                 let needed = votes(level, setting.family).max(cell.arrangement.least_blocks);
                 cell.arrangement.runs(needed.min(cell.arrangement.most_blocks))
@@ -373,9 +373,10 @@ impl Bench<'_> {
         // A further stretch goes on where the one before it ended.
         let first = cell.samples.last().map_or(0, |sample| sample.block + 1);
         // Around several workers a counter would count their waiting for each other as well; and what is a
-        // user's is done by another process.
+        // user's, or is one run of a program, is done by another process.
+        let is_elsewhere = descriptor.is_of_user() || cell.arrangement.epoch.0 == 0;
         if let (Some(counters), 1, 0, false) =
-            (&mut self.counters, cell.arrangement.cpus.len(), first, descriptor.is_of_user())
+            (&mut self.counters, cell.arrangement.cpus.len(), first, is_elsewhere)
         {
             for (&variant, &iterations) in variants.iter().zip(&iterations) {
                 let gauges = count(counters, apparatus, variant, iterations);

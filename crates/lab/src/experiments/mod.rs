@@ -94,6 +94,10 @@ pub mod timer;
 pub mod wake;
 pub mod mmap;
 pub mod fib;
+pub mod checkout;
+pub mod tags;
+pub mod build;
+pub mod edit;
 
 include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 

@@ -248,7 +248,7 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
 #[test]
 fn a_fault_that_comes_up_while_timed_is_an_implementation_error() {
     with_request(Effort::Quick, |request| {
-        for name in ["atomics", "c2c", "thrash", "faults", "calls", "timer", "fib"] {
+        for name in ["atomics", "c2c", "thrash", "faults", "calls", "timer", "fib", "edit"] {
             let experiment = named(name);
             if let Err(Unfit::Refused(refusal)) = (experiment.plan)(request) {
                 eprintln!("skipped: {name}: {}", refusal.reached);

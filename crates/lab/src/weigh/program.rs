@@ -151,7 +151,7 @@ fn is_executable(file: &fs::Metadata) -> bool {
 }
 
 /// The first file of that name in PATH that somebody may execute.
-fn in_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let executable = |place: &PathBuf| fs::metadata(place).is_ok_and(|seen| is_executable(&seen));
     env::split_paths(&path).map(|folder| folder.join(name)).find(executable)
