@@ -139,6 +139,13 @@ pub fn spin() -> Vec<Requirement> {
     needs
 }
 
+/// The programs that the questions about work have do it.
+pub fn work() -> Vec<Requirement> {
+    [("git", "git"), ("universal-ctags", "ctags"), ("cscope", "cscope"), ("make", "make"), ("gcc", "cc")]
+        .map(|(package, program)| Requirement::program(package, program))
+        .into()
+}
+
 /// Chromium, and what drives it.
 pub fn browser() -> Vec<Requirement> {
     [("chromium", "chromium"), ("nodejs", "node"), ("npm", "npm")]

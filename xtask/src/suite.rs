@@ -44,7 +44,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             vec![requirement::clippy()],
             cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         ),
-        Step::new("tests", vec![], tests(&["--workspace", "--no-fail-fast"])),
+        Step::new("tests", requirement::work(), tests(&["--workspace", "--no-fail-fast"])),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
     steps.push(Step::new("bpf", bpf::needs(), move || bpf::check(workspace, false)));

@@ -245,7 +245,7 @@ pub fn asked_for(words: &[String], settings: &[String]) -> Result<Vec<String>, U
         }
         ([], []) => Err(Unfit::Usage(format!(
             "name a question, or several: {}; `tenbin run {ALL}` asks all of them, for minutes, and `tenbin` alone \
-             asks each quickly, with a line for an answer",
+             asks those that need no other program quickly, with a line for an answer",
             comma(names())
         ))),
         ([word], _) if word == ALL => Ok(names()),

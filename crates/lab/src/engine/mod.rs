@@ -305,8 +305,8 @@ impl Bench<'_> {
         if cell.refusal.is_some() {
             return Ok(());
         }
-        // Where an epoch is one run, a check has taken as long; and a user's commands take what they take.
-        if setting.by_looks && cell.arrangement.epoch.0 == 0 && setting.descriptor.is_of_user() {
+        // Where an epoch is one run, a check has taken as long.
+        if setting.by_looks && cell.arrangement.epoch.0 == 0 {
             let at = |level: f64| {
                 let needed = votes(level, setting.family).max(cell.arrangement.least_blocks);
                 cell.arrangement.runs(needed.min(cell.arrangement.most_blocks))

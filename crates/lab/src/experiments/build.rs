@@ -11,8 +11,7 @@ use tenbin_model::{
     VariantIndex,
 };
 
-use crate::engine::budget;
-use crate::experiment::{Allowance, Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
@@ -54,17 +53,14 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         at_once: Some(jobs as u32),
         work: files.into(),
         epoch: Picoseconds(0),
+        once: true,
         variants,
         comparisons: Comparison::of(pairs),
         headline: true,
         ..Arrangement::default()
     };
     let open = once(move |_, request: &Request<'_>| Building::open(request, [&make, &compiler], files, jobs));
-    Ok(Plan {
-        cells: vec![PlannedCell::new(arrangement, open)],
-        time: Some(Allowance { time: budget(request.effort), firm: false }),
-        ..Plan::default()
-    })
+    Ok(Plan { cells: vec![PlannedCell::new(arrangement, open)], ..Plan::default() })
 }
 
 struct Building {

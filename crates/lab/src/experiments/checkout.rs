@@ -9,8 +9,7 @@ use tenbin_model::{
     VariantIndex,
 };
 
-use crate::engine::budget;
-use crate::experiment::{Allowance, Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{largest, within_allowance};
 use crate::workload::command::{Runner, Step, Tally, lap, once, seen, together, unfit};
 use crate::workload::place::{Places, folder};
@@ -79,17 +78,14 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         // There and back again.
         work: 2 * subject.differing,
         epoch: Picoseconds(0),
+        once: true,
         variants: vec![HERE, MEMORY],
         comparisons: Comparison::of([(HERE, MEMORY)]),
         headline: true,
         ..Arrangement::default()
     };
     let open = once(move |_, request: &Request<'_>| Checkouts::open(request, &git, &subject));
-    Ok(Plan {
-        cells: vec![PlannedCell::new(arrangement, open)],
-        time: Some(Allowance { time: budget(request.effort), firm: false }),
-        ..Plan::default()
-    })
+    Ok(Plan { cells: vec![PlannedCell::new(arrangement, open)], ..Plan::default() })
 }
 
 /// A repository in each place.

@@ -15,8 +15,7 @@ use tenbin_model::{
 };
 
 use crate::ending;
-use crate::engine::budget;
-use crate::experiment::{Allowance, Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{DEADLINE, Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
@@ -50,17 +49,14 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
         at_once: Some(1),
         work: files.into(),
         epoch: Picoseconds(0),
+        once: true,
         variants: vec![CTAGS, CTAGS_IN_MEMORY, CSCOPE, CSCOPE_IN_MEMORY],
         comparisons: Comparison::of([(CTAGS, CTAGS_IN_MEMORY), (CSCOPE, CSCOPE_IN_MEMORY)]),
         headline: true,
         ..Arrangement::default()
     };
     let open = once(move |_, request: &Request<'_>| Indexing::open(request, [&ctags, &cscope], files));
-    Ok(Plan {
-        cells: vec![PlannedCell::new(arrangement, open)],
-        time: Some(Allowance { time: budget(request.effort), firm: false }),
-        ..Plan::default()
-    })
+    Ok(Plan { cells: vec![PlannedCell::new(arrangement, open)], ..Plan::default() })
 }
 
 /// One program in one place.
