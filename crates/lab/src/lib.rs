@@ -4,8 +4,8 @@
 //! result file, and holds no `unsafe`: whatever touches hardware is a primitive of [`tenbin_metal`]. A
 //! question that is not answered by comparisons has its analysis in its folder, and that is pure.
 //!
-//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`survey`], `workload.rs`, [`ladder`], [`compiled`],
-//! [`trace`], [`blame`], [`yes`], [`mod@profile`].
+//! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`survey`], `workload.rs`, [`ladder`],
+//! [`compiled`], [`trace`], [`blame`], [`yes`], [`mod@profile`].
 
 pub mod blame;
 pub mod compiled;

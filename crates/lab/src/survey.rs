@@ -54,7 +54,8 @@ impl<'a> Selection<'a> {
         Self(vec![Step { experiment, descriptor, settings: Settings::default(), asked: true }])
     }
 
-    /// The experiments that are `named`, or all that a survey asks, each with the settings (`KEY=VALUE`) that are its own.
+    /// The experiments that are `named`, or all that a survey asks, each with the settings (`KEY=VALUE`) that
+    /// are its own.
     ///
     /// # Errors
     /// A usage error that names the word that is wrong and what would be right.

@@ -168,7 +168,7 @@ impl Indexing {
         let text = String::from_utf8_lossy(&text);
         let name = |line: &str| match *index {
             INDEX_OF_CTAGS => line.split('\t').next().map(str::to_owned),
-            // "part0000/file000000.c file_.* 5 unsigned file_000000(unsigned word)": the line that defines it.
+            // "part0000/file000000.c file_.* 5 unsigned file_000000(unsigned word)": a line with its file.
             _ => line.split_once(" unsigned ")?.1.split('(').next().map(str::to_owned),
         };
         Ok(order::set(text.lines().filter_map(name)))

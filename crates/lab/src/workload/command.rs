@@ -219,7 +219,8 @@ impl Tally {
     }
 }
 
-/// Sets a cell up once for all stretches in which it is measured: what its work is done on takes long to make.
+/// Sets a cell up once for all stretches in which it is measured: what its work is done on takes long to
+/// make.
 pub(crate) fn once<A: Apparatus + 'static>(
     make: impl Fn(&Arrangement, &Request<'_>) -> Result<A, Unfit> + 'static,
 ) -> impl Fn(&Arrangement, &Request<'_>) -> Opened + 'static {

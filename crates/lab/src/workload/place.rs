@@ -102,8 +102,8 @@ fn of(path: &Path) -> Option<Mount> {
     mount_of(&fs::read_to_string("/proc/self/mountinfo").ok()?, &path)
 }
 
-/// That of a path, by the lines of a mountinfo (proc(5)): the deepest mount point, and of several at one place
-/// the last, which covers the others.
+/// That of a path, by the lines of a mountinfo (proc(5)): the deepest mount point, and of several at one
+/// place the last, which covers the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<Mount> {
     let mounts = mounts.lines().filter_map(|line| {
         let (left, right) = line.split_once(" - ")?;

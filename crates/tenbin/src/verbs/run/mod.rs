@@ -27,7 +27,7 @@ use crate::terminal;
 ///
 /// Each is shown as soon as it is known, and of several a line each at the end. An interrupt (Ctrl-C)
 /// ends it early: what is finished is shown and kept; a second one ends it at once. `all` takes
-/// about 80 seconds with --quick, 200 seconds without, and up to half an hour with --thorough; one takes
+/// about 100 seconds with --quick, 260 seconds without, and up to half an hour with --thorough; one takes
 /// 2 to 40 seconds.
 #[derive(Args)]
 #[command(after_help = knobs())]
@@ -127,7 +127,7 @@ impl Work for Run {
     }
 }
 
-/// Every question, quickly; a line each.
+/// Every question that needs no other program, quickly; a line each.
 pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&[], &[], measure, Effort::Quick)?;
     let is_begun = Cell::new(false);
