@@ -3,7 +3,7 @@
 pub mod difference;
 
 use tenbin_document::{Document, Table};
-use tenbin_model::profile::{Activity, Course, Event, Kind, Overhead, Split, Thread};
+use tenbin_model::profile::{Activity, Course, Event, Kind, Observer, Overhead, Snapshots, Split, Thread};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted, percent};
 use tenbin_model::{Order, Picoseconds, Profile};
@@ -34,6 +34,9 @@ pub fn document(profile: &Profile) -> Document {
     threads(profile, &mut document);
     in_flight(profile, &mut document);
     rough(profile, &mut document);
+    if let Some(snapshots) = &profile.snapshots {
+        document.space().paragraph(0, estimated(snapshots));
+    }
     if let Some(overhead) = &profile.overhead {
         document.space().paragraph(0, observing(overhead, profile));
     }
@@ -48,7 +51,8 @@ fn answer(profile: &Profile) -> String {
         [] => "The command".to_owned(),
         words => format!("`{}`", words.join(" ")),
     };
-    let calls: u64 = profile.activities.iter().map(|activity| activity.count).sum();
+    let calls = profile.activities.iter().filter(|it| matches!(it.kind, Kind::Call | Kind::Wait));
+    let calls: u64 = calls.map(|activity| activity.count).sum();
     let threads = profile.threads.len() as u64 + profile.more_threads;
     match (profile.wall, &profile.course) {
         (Some(wall), Some(course)) => format!("{command} took {wall}: {}.", shares(course, wall)),
@@ -118,7 +122,12 @@ fn activities(all: &[&Activity]) -> Table {
         rows.push(row(&format!("{} others", all.len() - ROWS), &sum));
     }
     let header = ["", "count", "errors", "all together", "on a CPU", "queued", "blocked", "longest"];
-    Table::new(header, rows)
+    let is_split = all.iter().any(|activity| activity.split.is_some());
+    let is_shown = |column: usize| is_split || !(4..7).contains(&column);
+    let shown =
+        |row: Vec<String>| row.into_iter().enumerate().filter(|(it, _)| is_shown(*it)).map(|(_, it)| it);
+    let header: Vec<String> = shown(header.map(str::to_owned).to_vec()).collect();
+    Table::new(header, rows.into_iter().map(|row| shown(row).collect()).collect())
 }
 
 fn row(name: &str, activity: &Activity) -> Vec<String> {
@@ -133,7 +142,8 @@ fn row(name: &str, activity: &Activity) -> Vec<String> {
         name.to_owned(),
         count(activity.count),
         count(activity.errors),
-        activity.total.to_string(),
+        // What happened took its time; where that is not known there is none.
+        if activity.total.0 == 0 && activity.count > 0 { "?".into() } else { activity.total.to_string() },
         part(|split| split.on_cpu),
         part(|split| split.queued),
         part(|split| split.blocked),
@@ -234,25 +244,52 @@ fn rough(profile: &Profile, document: &mut Document) {
     );
 }
 
+/// How far a share that comes of snapshots may be off: 1.96 standard deviations of a share of a half, as if
+/// each thread that a snapshot saw were drawn by itself.
+fn estimated(snapshots: &Snapshots) -> String {
+    let count = usize::try_from(snapshots.count).unwrap_or(usize::MAX);
+    let off = 0.98 / (snapshots.threads.max(1) as f64).sqrt();
+    format!(
+        "Sampled every {}: {}, which saw {} all together; a share of their time has ± {} at most (95 %). What is on a \
+         CPU and what is queued, the scheduler has summed up; in which call a thread was blocked is estimated.",
+        snapshots.every,
+        counted(count, "snapshot"),
+        counted(usize::try_from(snapshots.threads).unwrap_or(usize::MAX), "thread"),
+        percent(off.min(1.0))
+    )
+}
+
 fn observing(overhead: &Overhead, profile: &Profile) -> String {
-    let all: Picoseconds = profile.threads.iter().map(|thread| thread.wall).sum();
-    let share = if all.0 == 0 { 0.0 } else { overhead.total.0 as f64 / all.0 as f64 };
-    let parts = overhead.parts.iter().map(|part| {
+    let parts = comma(overhead.parts.iter().map(|part| {
         let many = match part.event {
             Event::Call => "calls",
             Event::Fault => "page faults",
             Event::Switch => "switches of threads",
+            Event::Snapshot => "snapshots",
         };
         format!("{} for each of {} {many}", part.each, part.count)
-    });
-    let mut sentence = format!(
-        "Observing it took about {}, {} of the time of its threads: {}.",
-        overhead.total,
-        percent(share),
-        comma(parts)
-    );
-    if let Some(call) = overhead.part(Event::Call) {
-        sentence.push_str(&format!(" Of a call, {} show as user code.", call.between));
+    }));
+    let between = overhead.part(Event::Call).map(|call| call.between);
+    match profile.observer {
+        Observer::Exact => format!(
+            "Observing it took about {}: {parts}, as calls that were made to try it had it; {} of those show as user \
+             code, and the rest as time in the call.",
+            overhead.total,
+            between.unwrap_or_default()
+        ),
+        Observer::Snapshots => {
+            format!("Observing it took {} of a CPU, beside the command: {parts}.", overhead.total)
+        }
+        Observer::Kernel | Observer::Log => {
+            let all: Picoseconds = profile.threads.iter().map(|thread| thread.wall).sum();
+            let share = if all.0 == 0 { 0.0 } else { overhead.total.0 as f64 / all.0 as f64 };
+            let between = between.map(|between| format!(" Of a call, {between} show as user code."));
+            format!(
+                "Observing it took about {}, {} of the time of its threads: {parts}.{}",
+                overhead.total,
+                percent(share),
+                between.unwrap_or_default()
+            )
+        }
     }
-    sentence
 }

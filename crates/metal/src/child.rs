@@ -153,15 +153,27 @@ pub struct Finished {
 ///
 /// # Errors
 /// A fault where the child cannot be started or watched. How it ends is no fault.
-pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
+pub fn through(command: Command, deadline: Duration) -> Result<End, Fault> {
+    through_from(command, deadline, |_| {})
+}
+
+/// As [`through`]. `begun` is given the number of the process when it executes the command.
+///
+/// # Errors
+/// As [`through`].
+pub(crate) fn through_from(
+    mut command: Command,
+    deadline: Duration,
+    begun: impl FnOnce(Pid),
+) -> Result<End, Fault> {
     let name = command.get_program().to_string_lossy().into_owned();
     let fault = |what: &str, error: io::Error| Fault::system(format!("{what} `{name}`"), error);
     let undisturbed = Undisturbed::begin().map_err(|error| fault("prepare for", error))?;
-    let was = undisturbed.was;
+    let as_it_was = undisturbed.as_it_was();
     let parent = getpid();
     let as_it_was = move || {
         die_with(parent)?;
-        was.iter().try_for_each(|(signal, was)| dispose(*signal, was).map(drop))
+        as_it_was()
     };
     // SAFETY: the closure runs between fork and exec. It makes system calls only, allocates nothing and takes
     // no lock; sigaction(2) may be called there.
@@ -169,6 +181,7 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
     let started = Instant::now();
     let mut running = Alone(command.spawn().map_err(|error| fault("start", error))?);
     let pid = Pid::from_child(&running.0);
+    begun(pid);
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| fault("watch", error.into()))?;
     loop {
         let left = deadline.saturating_sub(started.elapsed());
@@ -183,12 +196,20 @@ pub fn through(mut command: Command, deadline: Duration) -> Result<End, Fault> {
 
 /// The time for which this process ignores what a terminal sends to interrupt and to quit; then it is as it
 /// was.
-struct Undisturbed {
+pub(crate) struct Undisturbed {
     was: [(i32, libc::sigaction); 2],
 }
 
 impl Undisturbed {
-    fn begin() -> Result<Self, io::Error> {
+    /// What a child does before it executes, to answer them as this process did before. It makes system calls
+    /// only, allocates nothing and takes no lock.
+    pub(crate) fn as_it_was(&self) -> impl Fn() -> io::Result<()> + Send + Sync + 'static {
+        let was = self.was;
+        move || was.iter().try_for_each(|(signal, was)| dispose(*signal, was).map(drop))
+    }
+
+    /// From now on.
+    pub(crate) fn begin() -> Result<Self, io::Error> {
         // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
         let mut ignored: libc::sigaction = unsafe { std::mem::zeroed() };
         ignored.sa_sigaction = libc::SIG_IGN;

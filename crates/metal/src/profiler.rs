@@ -24,6 +24,7 @@ use crate::fault::Fault;
 mod cost;
 
 use cost::Bare;
+pub(crate) use cost::call_time;
 pub use cost::{Cost, Costs};
 
 /// The programs, for machines whose lowest byte comes first.
@@ -577,7 +578,7 @@ fn letters(name: &[u8; NAME]) -> String {
 }
 
 /// The kernel's clock that the programs read.
-fn nanoseconds_now() -> u64 {
+pub(crate) fn nanoseconds_now() -> u64 {
     u64::try_from(child::monotonic().as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -32,7 +32,7 @@ use crate::child::{End, die_with};
 use crate::fault::Fault;
 
 mod registers;
-mod request;
+pub(crate) mod request;
 #[cfg(test)]
 mod tests;
 

@@ -42,6 +42,9 @@ pub struct Profile {
     pub unseen: Vec<String>,
     /// What observing it cost. None where that is not known.
     pub overhead: Option<Overhead>,
+    /// The snapshots that its times are estimates from. None where each event was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Snapshots>,
 }
 
 impl Profile {
@@ -82,6 +85,23 @@ pub enum Observer {
     Kernel,
     /// A log of strace.
     Log,
+    /// A stop of each thread at the entry and the exit of each system call (ptrace(2)): calls are counted
+    /// exactly, and their times hold what the stops took.
+    Exact,
+    /// Snapshots of what each thread was in, as /proc shows it: shares of the time are estimates, and nothing
+    /// is counted.
+    Snapshots,
+}
+
+/// What estimates are made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Snapshots {
+    /// The time between two of them, in the mean.
+    pub every: Picoseconds,
+    /// How many there were.
+    pub count: u64,
+    /// How many threads they saw, all together.
+    pub threads: u64,
 }
 
 /// What the kernel charged a command with (`getrusage(2)`).
@@ -278,6 +298,8 @@ pub enum Event {
     Fault,
     /// A thread that leaves its CPU.
     Switch,
+    /// A snapshot of all threads, which takes a CPU beside the command.
+    Snapshot,
 }
 
 impl Overhead {

@@ -7,6 +7,7 @@ use tenbin_metal::child::End;
 use tenbin_metal::profiler::{
     Cost, Costs, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
 };
+use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;
 use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::profile::{
@@ -15,6 +16,8 @@ use tenbin_model::profile::{
 };
 use tenbin_model::words::counted;
 use tenbin_model::{Machine, Order, Picoseconds, Profile};
+
+use super::{Observed, exit_status, killed};
 
 /// What blocks a thread outside of calls and page faults: a signal, a debugger, the freezer of its cgroup.
 const STOP: &str = "stop";
@@ -42,14 +45,19 @@ pub fn profile(
     machine: Option<Machine>,
     started: String,
 ) -> Result<Profile, Unprofiled> {
-    let mut profiler = Profiler::attach().map_err(Unprofiled::Unattached)?;
+    let profiler = Profiler::attach().map_err(Unprofiled::Unattached)?;
+    profile_by(profiler, Observed { command, words, deadline, machine, started })
+}
+
+/// The same, by programs that are attached.
+pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<Profile, Unprofiled> {
+    let Observed { command, words, deadline, machine, started } = observed;
     let before = Usage::of_children();
     let (end, observation) = profiler.run(command, deadline).map_err(Unprofiled::Fault)?;
     let charged = Usage::of_children().since(&before);
     let mut unseen = unseen(&observation, profiler.no_faults.as_deref());
-    let cpus = allowed_cpus().map_or(0, |cpus| cpus.len());
     if end == End::OutOfTime {
-        unseen.push(format!("It had not ended after {} s, and was killed.", deadline.as_secs()));
+        unseen.push(killed(deadline));
     }
     let activities = activities(&observation.rows);
     Ok(Profile {
@@ -60,18 +68,21 @@ pub fn profile(
         machine,
         wall: Some(length(observation.wall)),
         exit_status: exit_status(end),
-        charged: Some(Charged {
-            user: charged.user,
-            system: charged.system,
-            cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
-        }),
+        charged: Some(of_usage(&charged)),
         course: Some(course(&observation)),
         more_threads: (observation.began - observation.lost).saturating_sub(observation.threads.len() as u64),
         threads: observation.threads.iter().map(thread).collect(),
         unseen,
         overhead: Some(overhead(&activities, observation.switches, profiler.costs)),
         activities,
+        snapshots: None,
     })
+}
+
+/// What the kernel charged, with the CPUs that there were.
+pub(super) fn of_usage(charged: &Usage) -> Charged {
+    let cpus = allowed_cpus().map_or(0, |cpus| cpus.len());
+    Charged { user: charged.user, system: charged.system, cpus: u32::try_from(cpus).unwrap_or(u32::MAX) }
 }
 
 /// What observing these cost.
@@ -101,6 +112,8 @@ fn overhead(activities: &[Activity], switches: u64, costs: Costs) -> Overhead {
 pub enum Unprofiled {
     /// Nothing could observe it.
     Unattached(Unattached),
+    /// It cannot be traced (ptrace), and why.
+    Untraced(Trouble),
     /// It could not be run.
     Fault(Fault),
     /// It did not do what it must, and how.
@@ -112,6 +125,11 @@ impl std::fmt::Display for Unprofiled {
         match self {
             Self::Fault(fault) => write!(f, "{fault}; check PATH and the spelling"),
             Self::Failed(how) => write!(f, "{how}"),
+            Self::Untraced(why) => write!(
+                f,
+                "count the calls of a command (ptrace): {why}; allow it to (Linux 5.3 at least, kernel.yama.ptrace_scope \
+                 below 3, a container or sandbox whose seccomp filter lets ptrace pass), or leave --exact out"
+            ),
             Self::Unattached(Unattached { lacking, why }) => {
                 let remedy = match lacking {
                     Lacking::Rights => "run it as root, or with CAP_BPF and CAP_PERFMON",
@@ -127,15 +145,6 @@ impl std::fmt::Display for Unprofiled {
                 )
             }
         }
-    }
-}
-
-/// The status, or 256 and the signal. None where it was killed for its time.
-fn exit_status(end: End) -> Option<u64> {
-    match end {
-        End::Exited(status) => u64::try_from(status).ok(),
-        End::Signalled(signal) => u64::try_from(256 + signal).ok(),
-        End::OutOfTime => None,
     }
 }
 

@@ -13,6 +13,9 @@ use super::{Stop, Thread};
 pub struct Entered {
     /// Its number on this architecture.
     pub number: u64,
+    /// Of which architecture that number is, as the kernel's audit numbers them (linux/audit.h): a 64-bit
+    /// kernel runs programs of 32 bits too.
+    pub architecture: u32,
     /// Its argument registers, in the order of the kernel's convention.
     pub arguments: [u64; 6],
     /// Where the thread stands: behind the instruction that entered the kernel.
@@ -49,15 +52,48 @@ pub(super) fn follow(thread: Thread) -> io::Result<()> {
 }
 
 /// Lets a stopped thread go on, to its next system call or to an event.
-pub(super) fn resume(thread: Thread, to_system_call: bool, signal: i32) -> io::Result<()> {
+pub(crate) fn resume(thread: Thread, to_system_call: bool, signal: i32) -> io::Result<()> {
     let request = if to_system_call { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     let signal = ptr::without_provenance_mut(signal.unsigned_abs() as usize);
     // SAFETY: what is passed as the data is a number to these requests.
     unsafe { ask(request, thread, 0, signal) }.map(drop)
 }
 
+/// Traces a process that runs, without stopping it: its children and threads too, and all of them are killed
+/// when their tracer ends. Stops of job control are told from signals then.
+pub(crate) fn seize(process: Thread) -> io::Result<()> {
+    let options = libc::PTRACE_O_EXITKILL
+        | libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEEXEC;
+    let options = ptr::without_provenance_mut(options.cast_unsigned() as usize);
+    // SAFETY: what is passed as the data is a number to this request.
+    unsafe { ask(libc::PTRACE_SEIZE, process, 0, options) }.map(drop)
+}
+
+/// Stops a seized thread that runs.
+pub(crate) fn interrupt(thread: Thread) -> io::Result<()> {
+    // SAFETY: the request takes no address.
+    unsafe { ask(libc::PTRACE_INTERRUPT, thread, 0, ptr::null_mut()) }.map(drop)
+}
+
+/// Leaves a seized thread that job control stopped as it is, and has it tell when that ends.
+pub(crate) fn listen(thread: Thread) -> io::Result<()> {
+    // SAFETY: the request takes no address.
+    unsafe { ask(libc::PTRACE_LISTEN, thread, 0, ptr::null_mut()) }.map(drop)
+}
+
+/// Lets a stopped thread go for good, with a signal or none (0).
+pub(crate) fn detach(thread: Thread, signal: i32) -> io::Result<()> {
+    let signal = ptr::without_provenance_mut(signal.unsigned_abs() as usize);
+    // SAFETY: what is passed as the data is a number to this request.
+    unsafe { ask(libc::PTRACE_DETACH, thread, 0, signal) }.map(drop)
+}
+
 /// The number that belongs to the event a thread stopped for: of a birth, the child's.
-pub(super) fn message(thread: Thread) -> io::Result<u64> {
+pub(crate) fn message(thread: Thread) -> io::Result<u64> {
     let mut message: libc::c_ulong = 0;
     // SAFETY: the kernel writes one unsigned long to the data, which is one and lives until the call returns.
     unsafe { ask(libc::PTRACE_GETEVENTMSG, thread, 0, ptr::from_mut(&mut message).cast()) }?;
@@ -90,7 +126,7 @@ fn part(registers: &mut Registers) -> libc::iovec {
 }
 
 /// What the system call is that a thread stopped at; none where the kernel says that it stands at none.
-pub(super) fn system_call(thread: Thread) -> io::Result<Option<Stop>> {
+pub(crate) fn system_call(thread: Thread) -> io::Result<Option<Stop>> {
     // `struct ptrace_syscall_info` of ptrace(2) as words: 0 what it is and the architecture, 1 the
     // instruction pointer, 2 the stack pointer; at an entry 3 the number and 4 to 9 the arguments; at an exit
     // 3 the result.
@@ -99,8 +135,10 @@ pub(super) fn system_call(thread: Thread) -> io::Result<Option<Stop>> {
     // SAFETY: the kernel writes at most as many bytes to the data as the address says, which is its size.
     unsafe { ask(libc::PTRACE_GET_SYSCALL_INFO, thread, size, words.as_mut_ptr().cast()) }?;
     let [first, instruction, stack, number, a, b, c, d, e, f, _] = words;
-    Ok(match first.to_ne_bytes()[0] {
-        ENTRY => Some(Stop::Entered(Entered { number, arguments: [a, b, c, d, e, f], instruction, stack })),
+    let [what, _, _, _, architecture @ ..] = first.to_ne_bytes();
+    let (architecture, arguments) = (u32::from_ne_bytes(architecture), [a, b, c, d, e, f]);
+    Ok(match what {
+        ENTRY => Some(Stop::Entered(Entered { number, architecture, arguments, instruction, stack })),
         EXIT => Some(Stop::Left { result: number.cast_signed() }),
         _ => None,
     })

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 use tenbin_analysis::profile::document;
-use tenbin_lab::profile::kernel::{self, Unprofiled};
-use tenbin_lab::profile::log;
+use tenbin_lab::profile::kernel::Unprofiled;
+use tenbin_lab::profile::{Observed, exact, log, profile};
 use tenbin_lab::survey::cpus;
 use tenbin_model::Profile as Profiled;
 
@@ -22,8 +22,10 @@ use crate::terminal;
 ///
 /// All its processes and threads are followed, by programs in the kernel that add up at each event: how many
 /// ran at once, and what they waited for when none did; each system call with its time on a CPU, queued for
-/// one and blocked; page faults, interrupts and user code. The command keeps its standard input and output;
-/// the answer is on standard error, or in the file of -o, and tenbin ends as the command does.
+/// one and blocked; page faults, interrupts and user code. Where the kernel takes no such programs, or only
+/// from root, snapshots of /proc stand in for them, and what they say are estimates. The command keeps its
+/// standard input and output; the answer is on standard error, or in the file of -o, and tenbin ends as the
+/// command does.
 #[derive(Args)]
 pub struct Profile {
     /// Read a profile that was written with --json, or a log or table of strace (`strace -f -T -ttt -o LOG
@@ -31,6 +33,10 @@ pub struct Profile {
     /// - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "deadline"])]
     from: Option<PathBuf>,
+    /// Count every system call exactly, by stops at each (ptrace): needs no rights, and makes a call tens of
+    /// times slower
+    #[arg(long, conflicts_with = "from")]
+    exact: bool,
     /// Kill the command after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     deadline: u64,
@@ -58,8 +64,10 @@ impl Work for Profile {
         let deadline = Duration::from_secs(self.deadline);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
-        let profile =
-            kernel::profile(command, self.command, deadline, Some(machine), date()).map_err(unprofiled)?;
+        let (words, machine, started) = (self.command, Some(machine), date());
+        let observed = Observed { command, words, deadline, machine, started };
+        let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
+        let profile = profile.map_err(unprofiled)?;
         let exit = profile.exit_status.map_or(Exit::Internal, |status| match u8::try_from(status) {
             Ok(0) => Exit::Answered,
             Ok(status) => Exit::PassedOn(status),
@@ -81,7 +89,9 @@ pub fn unprofiled(why: Unprofiled) -> Trouble {
         // As where a shell is given what is no program.
         Unprofiled::Fault(_) => Trouble::usage(why.to_string()),
         Unprofiled::Failed(_) => Trouble { exit: Exit::Fault, message: why.to_string() },
-        Unprofiled::Unattached(_) => Trouble { exit: Exit::Missing, message: why.to_string() },
+        Unprofiled::Unattached(_) | Unprofiled::Untraced(_) => {
+            Trouble { exit: Exit::Missing, message: why.to_string() }
+        }
     }
 }
 
