@@ -5,7 +5,12 @@ use std::fs;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=bpf/profile.bpf.o");
-    let packed = miniz_oxide::deflate::compress_to_vec(&fs::read("bpf/profile.bpf.o")?, 10);
-    Ok(fs::write(Path::new(&std::env::var("OUT_DIR")?).join("profile.bpf.deflate"), packed)?)
+    let folder = std::env::var("OUT_DIR")?;
+    for name in ["profile", "sample"] {
+        let object = format!("bpf/{name}.bpf.o");
+        println!("cargo::rerun-if-changed={object}");
+        let packed = miniz_oxide::deflate::compress_to_vec(&fs::read(object)?, 10);
+        fs::write(Path::new(&folder).join(format!("{name}.bpf.deflate")), packed)?;
+    }
+    Ok(())
 }

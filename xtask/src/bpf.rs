@@ -12,7 +12,8 @@ use crate::workspace::Workspace;
 /// The compiler whose object is kept: Debian 12's. Another one may make another object of the same source.
 const CLANG: &str = "clang-14";
 
-const OBJECT: &str = "bpf/profile.bpf.o";
+/// The programs: `bpf/NAME.bpf.c`, and the object beside it.
+const NAMES: [&str; 2] = ["profile", "sample"];
 
 pub(crate) fn needs() -> Vec<Requirement> {
     vec![
@@ -22,32 +23,37 @@ pub(crate) fn needs() -> Vec<Requirement> {
     ]
 }
 
-/// Compiles the programs, and compares the object with the one that is kept; or writes that one.
+/// Compiles the programs, and compares the objects with those that are kept; or writes those.
 pub(crate) fn check(workspace: &Workspace, writes: bool) -> Result<(), Failure> {
     let folder = workspace.scratch("bpf")?;
-    let made = folder.join("profile.bpf.o");
     // The headers of a C library that belong to the architecture are found where its compiler would look.
     let headers = format!("-I/usr/include/{}", Architecture::HERE.names().tools);
-    Command::new(CLANG)
-        .directory(workspace.root())
-        .arguments(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-D__TARGET_ARCH_x86", &headers])
-        .arguments(["-fdebug-compilation-dir=.", "-c", "bpf/profile.bpf.c", "-o"])
-        .argument(&made)
-        .run()?;
-    Command::new("llvm-strip-14").argument("-g").argument(&made).run()?;
-    let kept = workspace.root().join(OBJECT);
-    let read = |path| fs::read(path).map_err(|error| Failure::new(format!("read {OBJECT}"), error, REMEDY));
-    let bytes = read(&made)?;
-    if writes {
-        return fs::write(&kept, bytes)
-            .map_err(|error| Failure::new(format!("write {OBJECT}"), error, "make the file writable"));
+    for name in NAMES {
+        let (source, object) = (format!("bpf/{name}.bpf.c"), format!("bpf/{name}.bpf.o"));
+        let made = folder.join(format!("{name}.bpf.o"));
+        Command::new(CLANG)
+            .directory(workspace.root())
+            .arguments(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-D__TARGET_ARCH_x86", &headers])
+            .arguments(["-fdebug-compilation-dir=.", "-c", &source, "-o"])
+            .argument(&made)
+            .run()?;
+        Command::new("llvm-strip-14").argument("-g").argument(&made).run()?;
+        let kept = workspace.root().join(&object);
+        let read =
+            |path| fs::read(path).map_err(|error| Failure::new(format!("read {object}"), error, REMEDY));
+        let bytes = read(&made)?;
+        if writes {
+            fs::write(&kept, bytes)
+                .map_err(|error| Failure::new(format!("write {object}"), error, "make the file writable"))?;
+            continue;
+        }
+        if bytes != read(&kept)? {
+            let reason = "its source makes another one";
+            return Err(Failure::new(format!("compare {object} with what {CLANG} makes"), reason, REMEDY));
+        }
+        println!("{object}: {} bytes, as {CLANG} makes it", bytes.len());
     }
-    if bytes != read(&kept)? {
-        let reason = "its source makes another one";
-        return Err(Failure::new(format!("compare {OBJECT} with what {CLANG} makes"), reason, REMEDY));
-    }
-    println!("{OBJECT}: {} bytes, as {CLANG} makes it", bytes.len());
     Ok(())
 }
 
-const REMEDY: &str = "`cargo xtask bpf` makes the object of the source";
+const REMEDY: &str = "`cargo xtask bpf` makes the objects of the sources";

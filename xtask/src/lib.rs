@@ -11,6 +11,7 @@ mod disassembly;
 mod dist;
 mod emulated;
 mod evaluation;
+mod exports;
 pub mod failure;
 mod files;
 pub mod guests;

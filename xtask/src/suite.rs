@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::step::{self, Step};
 use crate::workspace::{Profile, Workspace};
-use crate::{bpf, disassembly, emulated, evaluation, guests, modules, site, statistics, tidy};
+use crate::{bpf, disassembly, emulated, evaluation, exports, guests, modules, site, statistics, tidy};
 use tenbin_model::words::comma;
 
 /// Run the steps whose name holds `only`, or all of them; or print their names.
@@ -123,6 +123,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         needs: requirement::browser(),
         work: Box::new(move || evaluation::browser(workspace)),
     });
+    steps.push(Step::new("exports", exports::needs(), move || exports::check(workspace)));
     steps.push(Step {
         name: "statistics".into(),
         needs: statistics::needs(),

@@ -15,6 +15,7 @@ pub mod profile;
 pub mod report;
 #[cfg(any(test, feature = "specimen"))]
 pub mod specimen;
+pub mod stacks;
 pub mod topology;
 pub mod verdict;
 

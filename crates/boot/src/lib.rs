@@ -2,8 +2,8 @@
 //! they all boot.
 //!
 //! The instructions are those of RV64IMAC with Zicsr and Zifencei, as far as machine mode needs them; [`isa`]
-//! decodes, prints, reads and executes them. [`image`] is what an ELF file puts into memory, and [`lines`]
-//! where it says that the code comes from.
+//! decodes, prints, reads and executes them. [`image`] is what an ELF file puts into memory, and
+//! [`tenbin_model::lines`] where it says that the code comes from.
 //!
 //! [`litmus`] reads litmus tests, and [`axiomatic`] says what such a test may end with under a memory model.
 //!
@@ -13,7 +13,7 @@
 //! This crate does no input or output beyond the bytes that it is given, and reads no clock: [`Means`] brings
 //! one. The same arguments give the same answer everywhere.
 //!
-//! Reading order: [`isa`], [`isa::decode`], [`isa::execute`], [`image`], [`lines`], [`litmus`],
+//! Reading order: [`isa`], [`isa::decode`], [`isa::execute`], [`image`], [`litmus`],
 //! [`axiomatic`], [`answer`], [`request`], `symbols`, `check`, `examine`, `sentence`, [`view`], [`replay`].
 
 pub mod answer;
@@ -23,7 +23,6 @@ mod examine;
 mod explore;
 pub mod image;
 pub mod isa;
-pub mod lines;
 pub mod litmus;
 mod names;
 pub mod operational;

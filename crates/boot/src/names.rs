@@ -3,8 +3,8 @@
 use crate::answer::{BootPlace, Hex, Planted};
 use crate::image::Image;
 use crate::isa::{Width, csr};
-use crate::lines::Lines;
 use crate::unset::{UNSET, unset_control};
+use tenbin_model::lines::Lines;
 
 /// Numbers below this are shown as such, whatever else they might be.
 const SMALL: u64 = 1 << 12;

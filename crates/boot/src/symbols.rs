@@ -6,9 +6,9 @@ use crate::answer::{BootMachine, Planted};
 use crate::check::{Expectation, Landmarks};
 use crate::image::{Image, SymbolKind};
 use crate::isa::Register;
-use crate::lines::Lines;
 use crate::names::{Names, label, planted, shown};
 use crate::request::{BootHarts, Expected, Place, Request, Setting, Span, Value};
+use tenbin_model::lines::Lines;
 use tenbin_model::words::comma;
 
 /// How many harts there are where nobody says it, and the file can be told.

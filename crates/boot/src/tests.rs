@@ -7,13 +7,13 @@ use crate::check::{Doing, End, Expectation, Finding, Landmarks, Milestone, Refus
 use crate::examine::{answer, counterexample};
 use crate::image::{FetchError, Image, Segment, Symbol, SymbolKind};
 use crate::isa::{Decoded, Instruction, Register, Width};
-use crate::lines::Lines;
 use crate::names::Names;
 use crate::pool::MEANS;
 use crate::request::{Models, Request};
 use crate::sentence::Story;
 use crate::symbols::Firmware;
 use crate::view::unexamined;
+use tenbin_model::lines::Lines;
 
 /// Hart 0 sets `flag`; hart 1 waits for it. `fixtures/isa/image/README.md` says how it was made.
 const TWO_HARTS: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts-dwarf5.elf");

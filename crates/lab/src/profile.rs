@@ -13,6 +13,8 @@ pub mod exact;
 pub mod kernel;
 pub mod log;
 pub mod snapshots;
+pub mod stacks;
+mod symbols;
 
 /// What is known of a command before it is observed.
 #[derive(Debug)]

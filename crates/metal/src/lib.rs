@@ -37,6 +37,8 @@ pub mod signals;
 pub mod snapshots;
 pub mod spawn;
 pub mod stack;
+pub mod stacks;
+mod starter;
 pub mod starvation;
 pub mod symbols;
 pub mod team;

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 use std::io;
-use std::process::{Command, id};
+use std::process::Command;
 use std::time::Duration;
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Stack};
@@ -14,12 +14,12 @@ use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, S
 use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfLoader, Pod};
-use rustix::thread::{name, set_name};
 use syscalls::Sysno;
 use tenbin_model::Picoseconds;
 
 use crate::child::{self, End};
 use crate::fault::Fault;
+use crate::starter::{NAME, named, starter};
 
 mod cost;
 
@@ -39,9 +39,6 @@ const ROWS: u32 = CALLS + 512;
 
 /// Threads that may live at once.
 pub const SLOTS: u32 = 16 << 10;
-
-/// Letters of a thread's name, with the zero that ends it.
-const NAME: usize = 16;
 
 /// Programs of tracepoints, each with its tracepoint and whether every machine has that.
 const TRACEPOINTS: [(&str, &str, bool); 13] = [
@@ -321,9 +318,7 @@ impl Profiler {
             lacking: Lacking::Types,
             why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
         })?;
-        let starter = format!("tenbin-{:x}", id() & 0xff_ffff);
-        let mut padded = [0_u8; NAME];
-        padded[..starter.len()].copy_from_slice(starter.as_bytes());
+        let (starter, padded) = starter();
         let mut loader = EbpfLoader::new();
         loader.btf(Some(&types)).override_global("starter", &padded, true);
         loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
@@ -367,13 +362,7 @@ impl Profiler {
 
     /// Does something while this thread has the name by which the programs know who starts a command.
     fn named<T>(&self, work: impl FnOnce() -> T) -> Result<T, Fault> {
-        let fault = |what: &str, error: rustix::io::Errno| Fault::system(what, io::Error::from(error));
-        let was = name().map_err(|error| fault("read this thread's name", error))?;
-        let starter = std::ffi::CString::new(self.starter.as_str()).unwrap_or_default();
-        set_name(&starter).map_err(|error| fault("name this thread", error))?;
-        let done = work();
-        set_name(&was).map_err(|error| fault("name this thread", error))?;
-        Ok(done)
+        named(&self.starter, work)
     }
 
     /// Runs a command as [`child::through`] does, and what it did.
@@ -458,6 +447,17 @@ fn load(loaded: &mut Ebpf, program: &str, at: &str, types: &Btf) -> Result<(), P
 
 fn attach(loaded: &mut Ebpf, program: &str) -> Result<(), ProgramError> {
     tracepoint(loaded, program)?.map_or(Ok(()), |program| program.attach().map(drop))
+}
+
+/// Loads and attaches a program of a tracepoint.
+pub(crate) fn attach_tracepoint(
+    loaded: &mut Ebpf,
+    program: &str,
+    at: &str,
+    types: &Btf,
+) -> Result<(), ProgramError> {
+    load(loaded, program, at, types)?;
+    attach(loaded, program)
 }
 
 fn attach_faults(loaded: &mut Ebpf) -> Result<(), ProgramError> {
@@ -572,7 +572,7 @@ fn thread(raw: &RawThread) -> Thread {
     }
 }
 
-fn letters(name: &[u8; NAME]) -> String {
+pub(crate) fn letters(name: &[u8; NAME]) -> String {
     let end = name.iter().position(|&letter| letter == 0).unwrap_or(NAME);
     String::from_utf8_lossy(&name[..end]).into_owned()
 }
@@ -583,7 +583,7 @@ pub(crate) fn nanoseconds_now() -> u64 {
 }
 
 /// An error with all that caused it.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -598,7 +598,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Whether it comes of rights that are lacking.
-fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>() {

@@ -8,6 +8,7 @@ mod command_line;
 mod kernels;
 mod measurement;
 mod output;
+mod sampling;
 mod store;
 mod terminal;
 mod verbs;

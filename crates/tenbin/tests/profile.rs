@@ -10,7 +10,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 use tenbin_model::profile::{Kind, Observer};
-use tenbin_model::{Picoseconds, Profile};
+use tenbin_model::stacks::State;
+use tenbin_model::{Picoseconds, Profile, Stacks};
 
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
@@ -234,4 +235,47 @@ fn what_stops_a_command_is_not_its_own_code() {
     let blocked = profile.course.unwrap().blocked;
     assert!(blocked.iter().any(|by| by.activity == "stop"), "{blocked:?}");
     assert!(blocked.iter().all(|by| by.activity != "user code"), "{blocked:?}");
+}
+
+/// Stacks of a shell that sleeps, and how they are exported.
+#[test]
+fn stacks_of_a_command_say_where_it_waited() {
+    let place = Place::new();
+    let words = ["profile", "--sample", "--json", "-o", "stacks.json", "--export", "folded=folded.txt", "--"];
+    let script = "sleep 0.2; number=0; while [ $number -lt 20000 ]; do number=$((number + 1)); done; exit 3";
+    let output = place.tenbin(&[&words[..], &["sh", "-c", script]].concat());
+    let (status, stderr) = ending(&output);
+    if status == 5 {
+        assert!(stderr.contains("(BPF)"), "{stderr}");
+        return;
+    }
+    assert_eq!(status, 3, "{stderr}");
+    let stacks: Stacks = serde_json::from_slice(&fs::read(place.path("stacks.json")).unwrap()).unwrap();
+    assert_eq!((stacks.exit_status, stacks.check()), (Some(3), Ok(())));
+    let has = |stack, part: &str| {
+        stacks.frames_of(stack).any(|frame| stacks.frames[frame as usize].function.contains(part))
+    };
+    let sleep = stacks.samples.iter().find(|it| it.state == State::Blocked && has(it.stack, "nanosleep"));
+    let sleep = sleep.expect("sleep sleeps, and the kernel has names for those who may observe");
+    assert!(sleep.time >= Picoseconds::from_millis(190), "{sleep:?}");
+    assert_eq!(stacks.threads[sleep.thread as usize].name, "sleep");
+    let folded = fs::read_to_string(place.path("folded.txt")).unwrap();
+    let line =
+        |line: &str| line.starts_with("sleep;") && line.contains("nanosleep") && line.contains(";[blocked] ");
+    assert!(folded.lines().any(line), "{folded}");
+}
+
+#[test]
+fn an_export_without_stacks_is_a_usage_error() {
+    let place = Place::new();
+    for words in [
+        &["profile", "--export", "pprof=a.pb", "--", "true"][..],
+        &["profile", "--sample", "--export", "svg=a.svg", "--", "true"],
+        &["profile", "--sample", "--export", "pprof", "--", "true"],
+        &["profile", "--sample", "--export", "pprof=a", "--export", "folded=a", "--", "true"],
+        &["profile", "--frequency", "10", "--", "true"],
+    ] {
+        let (status, stderr) = ending(&place.tenbin(words));
+        assert_eq!(status, 2, "{words:?}: {stderr}");
+    }
 }

@@ -8,14 +8,16 @@ use std::time::Duration;
 
 use clap::Args;
 use tenbin_analysis::profile::document;
+use tenbin_analysis::stacks::document as sampled;
 use tenbin_lab::profile::kernel::Unprofiled;
 use tenbin_lab::profile::{Observed, exact, log, profile};
 use tenbin_lab::survey::cpus;
-use tenbin_model::Profile as Profiled;
+use tenbin_model::{Profile as Profiled, Stacks};
 
 use super::{Outlet, Schema, Verb, Work, json};
 use crate::measurement::{date, observed};
 use crate::output::{Answer, Exit, Trouble};
+use crate::sampling::Sampling;
 use crate::terminal;
 
 /// Say where the wall time of a command went, call by call
@@ -23,23 +25,27 @@ use crate::terminal;
 /// All its processes and threads are followed, by programs in the kernel that add up at each event: how many
 /// ran at once, and what they waited for when none did; each system call with its time on a CPU, queued for
 /// one and blocked; page faults, interrupts and user code. Where the kernel takes no such programs, or only
-/// from root, snapshots of /proc stand in for them, and what they say are estimates. The command keeps its
-/// standard input and output; the answer is on standard error, or in the file of -o, and tenbin ends as the
-/// command does.
+/// from root, snapshots of /proc stand in for them, and what they say are estimates. With --sample it says
+/// instead in which functions the threads were, on a CPU and off it.
+///
+/// The command keeps its standard input and output; the answer is on standard error, or in the file of -o,
+/// and tenbin ends as the command does.
 #[derive(Args)]
 pub struct Profile {
-    /// Read a profile that was written with --json, or a log or table of strace (`strace -f -T -ttt -o LOG
-    /// COMMAND`);
+    /// Read a profile or stacks that were written with --json, or a log or table of strace (`strace -f -T
+    /// -ttt -o LOG COMMAND`);
     /// - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "deadline"])]
     from: Option<PathBuf>,
     /// Count every system call exactly, by stops at each (ptrace): needs no rights, and makes a call tens of
     /// times slower
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long, conflicts_with_all = ["from", "sample"])]
     exact: bool,
     /// Kill the command after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     deadline: u64,
+    #[command(flatten)]
+    sampling: Sampling,
     #[command(flatten)]
     outlet: Outlet,
     /// The command and its arguments, after --
@@ -48,14 +54,22 @@ pub struct Profile {
 }
 
 pub const VERB: Verb = Verb {
-    schemas: &[Schema::of::<Profiled>("profile", "Where the time of a command went: `profile`")],
+    schemas: &[
+        Schema::of::<Profiled>("profile", "Where the time of a command went: `profile`"),
+        Schema::of::<Stacks>("stacks", "In which functions a command was, and waited: `profile --sample`"),
+    ],
     ..Verb::of::<Profile>("profile")
 };
 
 impl Work for Profile {
     fn run(self) -> Result<Answer, Trouble> {
         self.outlet.can_be_written()?;
+        self.sampling.can_be_written(self.from.is_some())?;
         if let Some(from) = &self.from {
+            if let Some(stacks) = self.sampling.read(from)? {
+                let text = self.outlet.form.text(&stacks, |stacks, width| sampled(stacks).text(width))?;
+                return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
+            }
             let profile = read(from)?;
             let text = self.outlet.form.text(&profile, |profile, width| document(profile).text(width))?;
             return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
@@ -64,17 +78,26 @@ impl Work for Profile {
         let deadline = Duration::from_secs(self.deadline);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
-        let (words, machine, started) = (self.command, Some(machine), date());
-        let observed = Observed { command, words, deadline, machine, started };
-        let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
-        let profile = profile.map_err(unprofiled)?;
-        let exit = profile.exit_status.map_or(Exit::Internal, |status| match u8::try_from(status) {
+        let width = terminal::width();
+        let (status, text) = if self.sampling.sample {
+            let taken = self.sampling.take(command, self.command, deadline, machine);
+            let stacks = taken.map_err(unprofiled)?;
+            self.sampling.export(&stacks)?;
+            let text = if self.outlet.form.json { json(&stacks)? } else { sampled(&stacks).text(width) };
+            (stacks.exit_status, text)
+        } else {
+            let (words, machine, started) = (self.command, Some(machine), date());
+            let observed = Observed { command, words, deadline, machine, started };
+            let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
+            let profile = profile.map_err(unprofiled)?;
+            let text = if self.outlet.form.json { json(&profile)? } else { document(&profile).text(width) };
+            (profile.exit_status, text)
+        };
+        let exit = status.map_or(Exit::Internal, |status| match u8::try_from(status) {
             Ok(0) => Exit::Answered,
             Ok(status) => Exit::PassedOn(status),
             Err(_) => Exit::PassedOn(u8::try_from(128 + status % 256).unwrap_or(u8::MAX)),
         });
-        let text =
-            if self.outlet.form.json { json(&profile)? } else { document(&profile).text(terminal::width()) };
         Ok(match self.outlet.output {
             Some(file) => Answer { text, to: Some(file), exit, ..Answer::default() },
             // Standard output is the command's.

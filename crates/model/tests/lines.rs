@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use tenbin_boot::lines::Lines;
+use tenbin_model::lines::Lines;
 
 const WITHOUT: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts.elf");
 const VERSION_4: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts-dwarf4.elf");

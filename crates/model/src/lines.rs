@@ -7,7 +7,8 @@
 
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, DebugLineStr, DebugStr, LineProgramHeader};
 use gimli::{EndianSlice, LittleEndian, Section as _};
-use tenbin_model::elf::{Elf, numbers::SHF_COMPRESSED};
+
+use crate::elf::{Elf, numbers::SHF_COMPRESSED};
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 

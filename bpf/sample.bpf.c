@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+//
+// Stacks of a command: where its threads are while they run, by a clock, and where they left their CPU, by every
+// switch.
+//
+// What is written is small: stacks are kept once, in a map, and an event names them by number. Events go through a
+// ring to the program that loaded this; what finds no room there is counted.
+//
+// Tracepoints: include/trace/events/{sched,irq}.h, arch/x86/include/asm/trace/irq_vectors.h. Stacks are walked by frame
+// pointers in user space and as the kernel does in its own code (kernel/bpf/stackmap.c).
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define NAME 16
+
+// What is used of the kernel's, by name; where it stands is looked up when this is loaded.
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int __state;
+	char comm[NAME];
+} __attribute__((preserve_access_index));
+
+// Before Linux 5.14.
+struct task_struct___before {
+	volatile long state;
+} __attribute__((preserve_access_index));
+
+// Frames of a stack (kernel.perf_event_max_stack), and stacks that are told apart.
+#define DEPTH 127
+#define STACKS 16384
+
+// A thread that is woken while it is on its way to sleep is queued, and not blocked: for so long in ns.
+#define ON_THE_WAY 20000
+
+enum { SAMPLE, AWAY, FORK };
+
+struct event {
+	__u64 at; // when it ended
+	__u64 blocked;
+	__u64 queued;
+	__u32 kind;
+	__u32 pid;
+	__u32 tgid;
+	__s32 user; // a stack, or an error below 0
+	__s32 kernel;
+	__u32 other; // who woke it, 0 for an interrupt; of a process that begins, whose child it is
+	char name[NAME];
+	char by[NAME];
+};
+
+struct thread {
+	__u64 out; // when it left its CPU, 0 while it is on one
+	__u64 woken;
+	__u32 tgid;
+	__u32 armed; // its program has not begun
+	__u32 first; // it is the command itself
+	__u32 queued; // it left its CPU without going to sleep
+	__s32 user;
+	__s32 kernel;
+	__u32 other;
+	__u32 padding;
+	char by[NAME];
+};
+
+struct course {
+	__u64 began;
+	__u64 ended;
+	__u64 dropped; // events for which the ring had no room
+	__u64 collided; // stacks whose place another one had
+	__u64 lost; // threads that were not followed, as too many lived at once
+	__u32 parent; // the process that starts the command
+	__u32 padding;
+};
+
+// The name of the thread that starts the command; nobody else has it.
+const volatile char starter[NAME];
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, STACKS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, DEPTH * sizeof(__u64));
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct course);
+} courses SEC(".maps");
+
+// How deep a CPU is in interrupts.
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} interrupts SEC(".maps");
+
+static const __u32 zero;
+
+static __always_inline struct event *begin(__u32 kind)
+{
+	struct event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
+	struct course *course;
+
+	if (!event) {
+		course = bpf_map_lookup_elem(&courses, &zero);
+		if (course)
+			__sync_fetch_and_add(&course->dropped, 1);
+		return 0;
+	}
+	__builtin_memset(event, 0, sizeof(*event));
+	event->kind = kind;
+	event->at = bpf_ktime_get_ns();
+	return event;
+}
+
+// Whoever reads looks many times a second; to wake it for each would cost more than the events.
+static __always_inline void end(struct event *event)
+{
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline __s32 stack(void *context, __u64 flags)
+{
+	long number = bpf_get_stackid(context, &stacks, flags);
+	struct course *course;
+
+	// EEXIST: another stack has its place.
+	if (number == -17) {
+		course = bpf_map_lookup_elem(&courses, &zero);
+		if (course)
+			__sync_fetch_and_add(&course->collided, 1);
+	}
+	return number;
+}
+
+SEC("perf_event")
+int sampled(void *context)
+{
+	__u64 both = bpf_get_current_pid_tgid();
+	__u32 pid = both;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &pid);
+	struct event *event;
+
+	if (!thread || thread->armed)
+		return 0;
+	event = begin(SAMPLE);
+	if (!event)
+		return 0;
+	event->pid = pid;
+	event->tgid = both >> 32;
+	event->user = stack(context, BPF_F_USER_STACK);
+	event->kernel = stack(context, 0);
+	bpf_get_current_comm(event->name, sizeof(event->name));
+	end(event);
+	return 0;
+}
+
+static __always_inline int sleeps(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state != 0;
+	return ((struct task_struct___before *)task)->state != 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_struct *next)
+{
+	__u32 pid = previous->pid;
+	struct thread *thread = pid ? bpf_map_lookup_elem(&threads, &pid) : 0;
+	struct event *event;
+	__u64 now, woken;
+
+	if (thread && !thread->armed) {
+		now = bpf_ktime_get_ns();
+		thread->queued = preempted || !sleeps(previous) || now - thread->woken < ON_THE_WAY;
+		thread->woken = 0;
+		thread->other = 0;
+		thread->user = stack(ctx, BPF_F_USER_STACK);
+		thread->kernel = stack(ctx, 0);
+		thread->out = now;
+	}
+	pid = next->pid;
+	thread = pid ? bpf_map_lookup_elem(&threads, &pid) : 0;
+	if (!thread || !thread->out)
+		return 0;
+	event = begin(AWAY);
+	if (event) {
+		now = event->at;
+		// Nobody was seen to wake one that was frozen.
+		woken = thread->queued ? thread->out : thread->woken ? thread->woken : now;
+		event->blocked = woken - thread->out;
+		event->queued = now - woken;
+		event->pid = pid;
+		event->tgid = thread->tgid;
+		event->user = thread->user;
+		event->kernel = thread->kernel;
+		event->other = thread->other;
+		__builtin_memcpy(event->by, thread->by, sizeof(event->by));
+		bpf_probe_read_kernel(event->name, sizeof(event->name), next->comm);
+		end(event);
+	}
+	thread->out = 0;
+	thread->woken = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *task)
+{
+	__u32 pid = task->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &pid);
+	__u32 *depth;
+
+	if (!thread || (thread->out && (thread->queued || thread->woken)))
+		return 0;
+	thread->woken = bpf_ktime_get_ns();
+	depth = bpf_map_lookup_elem(&interrupts, &zero);
+	// An interrupt has no name, and what it came into has nothing to do with it.
+	if (depth && *depth) {
+		thread->other = 0;
+		__builtin_memset(thread->by, 0, sizeof(thread->by));
+		return 0;
+	}
+	thread->other = bpf_get_current_pid_tgid();
+	bpf_get_current_comm(thread->by, sizeof(thread->by));
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 pid = bpf_get_current_pid_tgid(), differs = 0;
+	struct thread *from = bpf_map_lookup_elem(&threads, &pid);
+	struct course *course = bpf_map_lookup_elem(&courses, &zero);
+	struct thread thread = {};
+	struct event *event;
+	char name[NAME];
+	int i;
+
+	if (!course)
+		return 0;
+	if (!from) {
+		bpf_get_current_comm(name, sizeof(name));
+		for (i = 0; i < NAME; i++)
+			differs |= name[i] ^ starter[i];
+		if (differs)
+			return 0;
+		course->parent = parent->tgid;
+	} else if (from->armed) {
+		return 0;
+	}
+	thread.armed = thread.first = !from;
+	thread.tgid = child->tgid;
+	pid = child->pid;
+	if (bpf_map_update_elem(&threads, &pid, &thread, BPF_ANY)) {
+		__sync_fetch_and_add(&course->lost, 1);
+		return 0;
+	}
+	// A thread has the memory of its process; a process begins with that of another.
+	if (!from || child->tgid == parent->tgid)
+		return 0;
+	event = begin(FORK);
+	if (!event)
+		return 0;
+	event->pid = pid;
+	event->tgid = child->tgid;
+	event->other = parent->tgid;
+	end(event);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(executed, struct task_struct *task, int old)
+{
+	struct course *course = bpf_map_lookup_elem(&courses, &zero);
+	__u32 pid = task->pid, before = old;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &before);
+	struct thread moved;
+
+	if (!thread || !course)
+		return 0;
+	if (thread->armed) {
+		thread->armed = 0;
+		course->began = bpf_ktime_get_ns();
+	}
+	// A thread that is not its process's first takes the place of that.
+	if (before != pid) {
+		moved = *thread;
+		bpf_map_update_elem(&threads, &pid, &moved, BPF_ANY);
+		bpf_map_delete_elem(&threads, &before);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited, struct task_struct *task)
+{
+	__u32 pid = task->pid;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &pid);
+	struct course *course = bpf_map_lookup_elem(&courses, &zero);
+
+	if (!thread || !course)
+		return 0;
+	if (thread->first && !thread->armed)
+		course->ended = bpf_ktime_get_ns();
+	bpf_map_delete_elem(&threads, &pid);
+	return 0;
+}
+
+static __always_inline int interrupt_begins(void)
+{
+	__u32 *depth = bpf_map_lookup_elem(&interrupts, &zero);
+
+	if (depth)
+		++*depth;
+	return 0;
+}
+
+static __always_inline int interrupt_ends(void)
+{
+	__u32 *depth = bpf_map_lookup_elem(&interrupts, &zero);
+
+	// One that had begun when this was attached.
+	if (depth && *depth)
+		--*depth;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int irq_begins(void *context)
+{
+	return interrupt_begins();
+}
+
+SEC("tp_btf/irq_handler_exit")
+int irq_ends(void *context)
+{
+	return interrupt_ends();
+}
+
+SEC("tp_btf/softirq_entry")
+int softirq_begins(void *context)
+{
+	return interrupt_begins();
+}
+
+SEC("tp_btf/softirq_exit")
+int softirq_ends(void *context)
+{
+	return interrupt_ends();
+}
+
+// x86 only.
+SEC("tp_btf/local_timer_entry")
+int timer_begins(void *context)
+{
+	return interrupt_begins();
+}
+
+SEC("tp_btf/local_timer_exit")
+int timer_ends(void *context)
+{
+	return interrupt_ends();
+}

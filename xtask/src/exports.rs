@@ -1,0 +1,58 @@
+//! What other tools make of the files that `tenbin profile --export` writes: speedscope in Chromium, `go tool
+//! pprof`, and Perfetto's definition of a trace. The Firefox Profiler comes in no package, so that its file
+//! is held only against its format, by a test of the crate that writes it.
+
+use std::fs;
+
+use crate::architecture::{Architecture, Target};
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::requirement::{self, PYTHON, Requirement};
+use crate::workspace::{Profile, Workspace};
+
+const STACKS: &str = "fixtures/profile/stacks.json";
+
+/// What is laid beside the exports.
+const FILES: [(&str, &str); 3] = [
+    ("package.json", include_str!("exports/package.json")),
+    ("exports.mjs", include_str!("exports/exports.mjs")),
+    ("read_trace.py", include_str!("exports/read_trace.py")),
+];
+
+/// The package with Perfetto's definitions, of this version.
+const PERFETTO: [&str; 2] = ["perfetto==0.59.1", "protobuf==7.36.2"];
+
+const REMEDY: &str = "find out who is right: what was read stands above";
+
+pub(crate) fn needs() -> Vec<Requirement> {
+    let mut needs = requirement::browser();
+    needs.push(Requirement::program("golang-go", "go"));
+    needs.push(Requirement::python("python3-venv", "ensurepip"));
+    needs
+}
+
+/// Exports stacks that are kept, and has each file read by the tool that it is for.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
+    let host = Architecture::HERE;
+    let binary = workspace.build(host, Profile::Dev)?;
+    let folder = workspace.scratch("exports")?;
+    let failed = |error: std::io::Error| Failure::new("lay out the exports", error, "make room there");
+    for (name, text) in FILES {
+        fs::write(folder.join(name), text).map_err(failed)?;
+    }
+    fs::copy(workspace.root().join(STACKS), folder.join("stacks.json")).map_err(failed)?;
+    let files =
+        ["folded=folded.txt", "speedscope=speedscope.json", "pprof=pprof.pb", "perfetto=perfetto.pftrace"];
+    let exports = files.iter().flat_map(|file| ["--export", *file]);
+    let export = host.command(&binary).arguments(["profile", "--from", "stacks.json"]).arguments(exports);
+    export.directory(&folder).run()?;
+    Command::new("npm")
+        .arguments(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
+        .directory(&folder)
+        .run()?;
+    Command::new(PYTHON).arguments(["-m", "venv", "python"]).directory(&folder).run()?;
+    let python = folder.join("python/bin/python");
+    Command::new(&python).arguments(["-m", "pip", "install", "--quiet"]).arguments(PERFETTO).run()?;
+    let node = Command::new("node").arguments(["exports.mjs", "/usr/bin/chromium"]).argument(&python);
+    node.directory(&folder).remedy(REMEDY).run()
+}
