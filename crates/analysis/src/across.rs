@@ -11,7 +11,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tenbin_model::{Answer, Evidence, Interval, Quantity, Refusal, Run, Trial, Verdict};
+use tenbin_model::{Answer, Evidence, Interval, Order, Quantity, Refusal, Run, Trial, Verdict};
 
 use crate::analysis::{Analyses, Basis};
 use crate::comparable::{Comparability, Outcome, compare};
@@ -240,7 +240,7 @@ fn order(first: &[Kept<'_>], second: &[Kept<'_>]) -> Option<String> {
     }
     let times = |side: &[Kept<'_>]| {
         let mut times: Vec<String> = side.iter().map(|kept| kept.run.provenance.started.clone()).collect();
-        times.sort_unstable();
+        times.order();
         times
     };
     let (ours, theirs) = (times(first), times(second));

@@ -212,7 +212,7 @@ fn each(left: &Observed<Named>, right: &Observed<Named>) -> Vec<FieldPair> {
         return vec![FieldPair { label: None, left: count(left), right: count(right), alike: false }];
     };
     let mut names: Vec<&String> = ours.iter().chain(theirs).map(|(name, _)| name).collect();
-    names.sort_unstable();
+    names.order();
     names.dedup();
     let find = |entries: &[(String, String)], name: &String| {
         let entry = entries.iter().find(|(known, _)| known == name).map(|(_, words)| words.clone());

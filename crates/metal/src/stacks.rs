@@ -18,6 +18,8 @@ use aya::{Btf, Ebpf, EbpfLoader, Pod};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
+use tenbin_model::Order;
+
 use crate::child::{self, End};
 use crate::fault::Fault;
 use crate::profiler::{Lacking, Unattached, attach_tracepoint, chain, is_denied, letters, nanoseconds_now};
@@ -286,7 +288,7 @@ fn read(mut ring: RingBuf<MapData>, mut mappings: Vec<Sampler>, ends: &Receiver<
             break;
         }
     }
-    intake.recording.mappings.sort_unstable_by_key(|mapping| mapping.at);
+    intake.recording.mappings.order_by_key(|mapping| mapping.at);
     intake.recording
 }
 

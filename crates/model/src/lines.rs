@@ -5,6 +5,7 @@
 //!
 //! Source: DWARF Debugging Information Format, version 5, section 6.2 "Line Number Information".
 
+use crate::Order;
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, DebugLineStr, DebugStr, LineProgramHeader};
 use gimli::{EndianSlice, LittleEndian, Section as _};
 
@@ -41,7 +42,7 @@ impl Lines {
         let mut lines = Self::default();
         // Whatever was read before the damage is right.
         let _ = lines.collect(file);
-        lines.ranges.sort_unstable();
+        lines.ranges.order();
         lines
     }
 

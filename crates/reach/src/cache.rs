@@ -171,7 +171,7 @@ impl Cache {
         kbuild::insist_plain(&self.folder, ELSEWHERE)?;
         let headers = self.headers(architecture, suite)?;
         let build = Build::of_debian(architecture, headers)?;
-        let key = module::key(&build.parts().collect::<Vec<_>>());
+        let key = module::key(&build.parts().collect::<Vec<_>>())?;
         let built = self.place(architecture, suite).join(format!("built-{key}"));
         self.build(&build, &built, modules)
     }
@@ -200,7 +200,7 @@ impl Cache {
             .map(|name| fs::read(headers.join(name)).unwrap_or_default());
         let path = headers.as_os_str().as_encoded_bytes();
         let parts = build.parts().chain(states.iter().map(Vec::as_slice)).chain([path]);
-        let built = self.folder.join(format!("own-{}", module::key(&parts.collect::<Vec<_>>())));
+        let built = self.folder.join(format!("own-{}", module::key(&parts.collect::<Vec<_>>())?));
         self.build(&build, &built, modules)
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
@@ -68,41 +70,34 @@ impl Module {
     }
 }
 
-/// Files of the folder `kmod`, with their paths below it.
-macro_rules! embedded {
-    ($($path:literal),* $(,)?) => {
-        &[$(($path, include_bytes!(concat!("../kmod/", $path)))),*]
+/// All that the modules are built from, with paths below the folder `kmod`.
+///
+/// # Errors
+/// [`Error::File`] where what the build script packed cannot be unpacked, which a test excludes.
+fn sources() -> Result<Vec<(PathBuf, Vec<u8>)>, Error> {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/kmod.tar.deflate"));
+    let unread = Error::file("unpack", Path::new("kmod"));
+    let read = || {
+        let archive = miniz_oxide::inflate::decompress_to_vec(packed)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        let mut sources = Vec::new();
+        for entry in tar::Archive::new(&*archive).entries()? {
+            let mut entry = entry?;
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content)?;
+            sources.push((entry.path()?.into_owned(), content));
+        }
+        Ok(sources)
     };
+    read().map_err(unread)
 }
-
-/// All that the modules are built from, a file a line. A test compares it with the folder.
-const SOURCES: &[(&str, &[u8])] = embedded![
-    "Kbuild",
-    "compat/hrtimer.h",
-    "compat/timer.h",
-    "fibdrv/Kbuild",
-    "fibdrv/decimal.c",
-    "fibdrv/decimal.h",
-    "fibdrv/environment.h",
-    "fibdrv/fibonacci.c",
-    "fibdrv/fibonacci.h",
-    "fibdrv/main.c",
-    "fibdrv/natural.c",
-    "fibdrv/natural.h",
-    "fibdrv/user.c",
-    "oneshot_timer/Kbuild",
-    "oneshot_timer/oneshot_timer.c",
-    "stop_machine/Kbuild",
-    "stop_machine/stall.h",
-    "stop_machine/stop_machine.c",
-];
 
 /// Writes the sources below `folder`, which is made.
 ///
 /// # Errors
 /// [`Error::File`] where that cannot be written.
 pub(crate) fn write_sources(folder: &Path) -> Result<(), Error> {
-    for (path, content) in SOURCES {
+    for (path, content) in sources()? {
         let path = folder.join(path);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Error::file("write", parent))?;
@@ -113,21 +108,23 @@ pub(crate) fn write_sources(folder: &Path) -> Result<(), Error> {
 }
 
 /// A name for what the sources and `others` become: another one if any of them differs by a byte.
-pub(crate) fn key(others: &[&[u8]]) -> String {
+///
+/// # Errors
+/// As [`write_sources`].
+pub(crate) fn key(others: &[&[u8]]) -> Result<String, Error> {
     let mut hash = Sha256::new();
-    let sources = SOURCES.iter().flat_map(|(path, content)| [path.as_bytes(), *content]);
+    let sources = sources()?;
+    let sources = sources.iter().flat_map(|(path, content)| [path.as_os_str().as_bytes(), content]);
     for part in sources.chain(others.iter().copied()) {
         // With its length, so that no two lists of parts give the same bytes.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Ok(hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::folder::listed;
 
@@ -136,7 +133,10 @@ mod tests {
         for module in Module::ALL {
             assert_eq!(module.to_string().parse(), Ok(module));
             let source = format!("{module}/{module}.c");
-            assert!(SOURCES.iter().any(|(path, _)| path.starts_with(&format!("{module}/"))), "{source}");
+            assert!(
+                sources().unwrap().iter().any(|(path, _)| path.starts_with(module.to_string())),
+                "{source}"
+            );
         }
         let error = "ext4".parse::<Module>().unwrap_err().to_string();
         assert!(error.contains("stop_machine, oneshot_timer, fibdrv"), "{error}");
@@ -163,32 +163,35 @@ mod tests {
     #[test]
     fn the_list_of_sources_equals_the_folder() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod");
-        let mut sources = Vec::new();
-        walk(&folder, &mut sources);
-        let sources = sources.iter().map(|path| path.strip_prefix(&folder).unwrap());
+        let mut written = Vec::new();
+        walk(&folder, &mut written);
+        let written = written.iter().map(|path| path.strip_prefix(&folder).unwrap().to_owned());
         // Stubs of other kernels' headers: no module is built with them.
-        let sources = sources.filter(|path| !path.starts_with("compat/stubs"));
-        let mut sources = sources.map(|path| path.to_str().unwrap()).collect::<Vec<_>>();
-        let mut listed = SOURCES.iter().map(|(path, _)| *path).collect::<Vec<_>>();
-        sources.sort_unstable();
+        let mut written = written.filter(|path| !path.starts_with("compat/stubs")).collect::<Vec<_>>();
+        let mut listed = sources().unwrap().into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+        written.sort_unstable();
         listed.sort_unstable();
-        assert_eq!(listed, sources, "SOURCES (left) must name what kmod holds (right)");
+        assert_eq!(listed, written);
     }
 
     #[test]
     fn what_is_written_is_what_was_embedded() {
         let scratch = tempfile::tempdir().unwrap();
         write_sources(scratch.path()).unwrap();
-        let mut sources = Vec::new();
-        walk(scratch.path(), &mut sources);
-        assert_eq!(sources.len(), SOURCES.len());
-        for (path, content) in SOURCES {
-            assert_eq!(fs::read(scratch.path().join(path)).unwrap(), *content, "{path}");
+        let mut written = Vec::new();
+        walk(scratch.path(), &mut written);
+        let packed = sources().unwrap();
+        assert_eq!(written.len(), packed.len());
+        for (path, content) in packed {
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod").join(&path);
+            assert_eq!(fs::read(scratch.path().join(&path)).unwrap(), content, "{path:?}");
+            assert_eq!(fs::read(source).unwrap(), content, "{path:?}");
         }
     }
 
     #[test]
     fn a_key_tells_apart_what_differs() {
+        let key = |others: &[&[u8]]| key(others).unwrap();
         let keys = [key(&[]), key(&[b""]), key(&[b"ab"]), key(&[b"a", b"b"]), key(&[b"ba"])];
         for (index, one) in keys.iter().enumerate() {
             assert_eq!(one.len(), 16);

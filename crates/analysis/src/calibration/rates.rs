@@ -6,7 +6,7 @@ use tenbin_model::calibration::{
     Between, Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
     WeighRates, WorkRates,
 };
-use tenbin_model::{Calibration, MeasuredRatio, Pair, Picoseconds, Purpose, Series, Verdict};
+use tenbin_model::{Calibration, MeasuredRatio, Order, Pair, Picoseconds, Purpose, Series, Verdict};
 
 use crate::across::in_order;
 use tenbin_stats::order::Ordered;
@@ -78,7 +78,7 @@ fn works(calibration: &Calibration, purpose: Purpose) -> Vec<WorkRates> {
             let pairs = WeighedPair::of(calibration, of_work);
             let mut effects: Vec<f64> = ladder().filter(|series| of_work(series)).map(|s| s.effect).collect();
             effects.retain(|&effect| effect != 0.0);
-            effects.sort_unstable_by(f64::total_cmp);
+            effects.order_by(f64::total_cmp);
             effects.dedup();
             let step = |effect: f64| {
                 let of_effect = |weighed: &WeighedPair<'_>| weighed.series.effect == effect;
@@ -109,7 +109,7 @@ fn ninety(steps: &[Step]) -> Option<Step> {
 fn layout(calibration: &Calibration) -> LayoutRates {
     let pairs = WeighedPair::of(calibration, |series| series.purpose == Purpose::Layout);
     let mut numbers: Vec<u32> = pairs.iter().filter_map(|weighed| weighed.pair.layout).collect();
-    numbers.sort_unstable();
+    numbers.order();
     numbers.dedup();
     let one = |layout: u32| OneLayout {
         layout,

@@ -8,7 +8,7 @@ use tenbin_model::calibration::{
 };
 use tenbin_model::machine::Observed;
 use tenbin_model::words::capitalised;
-use tenbin_model::{Calibration, Effort, Picoseconds, Purpose};
+use tenbin_model::{Calibration, Effort, Order, Picoseconds, Purpose};
 
 use crate::calibration::{self, against, date, made_load, range};
 
@@ -219,7 +219,7 @@ fn works(rates: &Rates, all: &[&WorkRates]) -> Option<Table> {
 /// How often each effect of each work was found. None if no work has one.
 fn effects(all: &[&WorkRates]) -> Option<Table> {
     let mut sizes: Vec<f64> = all.iter().flat_map(|work| &work.steps).map(|step| step.effect).collect();
-    sizes.sort_unstable_by(f64::total_cmp);
+    sizes.order_by(f64::total_cmp);
     sizes.dedup();
     if sizes.is_empty() {
         return None;

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_model::{Ended, Machine, Picoseconds, Quantity, Sample, VariantIndex, Verdict};
+use tenbin_model::{Ended, Machine, Order, Picoseconds, Quantity, Sample, VariantIndex, Verdict};
 
 use tenbin_stats::LEVEL;
 
@@ -156,7 +156,7 @@ fn outcome(truths: [f64; 2], course: Course, around: Around, may_stop: bool, see
     let answer = answers(|_| whole_epoch, &Machine::unobserved("a simulation"), &trial).remove(0);
     // A regime that lasted: whatever a twentieth of the blocks had, to either side.
     let mut sorted = truth.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.order_by(f64::total_cmp);
     let (low, high) = (sorted[sorted.len() / 20], sorted[sorted.len() - 1 - sorted.len() / 20]);
     let margin = MARGIN.ln_1p();
     match (answer.verdict, &answer.evidence) {

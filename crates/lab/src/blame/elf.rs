@@ -6,9 +6,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use tenbin_model::Architecture;
 use tenbin_model::elf::{self, Elf, Malformed, numbers};
 use tenbin_model::words::first;
+use tenbin_model::{Architecture, Order};
 
 /// Whether `path` is a shared library of this machine that exports the function `symbol`.
 ///
@@ -66,7 +66,7 @@ fn inspect(bytes: &[u8], symbol: &str) -> Result<(), String> {
         };
     }
     let mut names: Vec<&str> = exported().map(|it| it.name.as_ref()).collect();
-    names.sort_unstable();
+    names.order();
     names.dedup();
     let instead = if names.is_empty() { "nothing".into() } else { first(names, 5) };
     Err(format!("it exports no `{symbol}`; it exports {instead}"))

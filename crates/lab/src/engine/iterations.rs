@@ -1,6 +1,6 @@
 //! How many iterations make an epoch of the wanted length.
 
-use tenbin_model::{Arrangement, VariantIndex};
+use tenbin_model::{Arrangement, Order, VariantIndex};
 
 use crate::experiment::{Apparatus, Failure};
 
@@ -95,7 +95,7 @@ fn shortest(apparatus: &mut dyn Apparatus, variant: VariantIndex, iterations: u6
 /// The counts with those that are within a factor of each other made the same: the smallest of each group.
 fn levelled(counts: Vec<u64>, within: f64) -> Vec<u64> {
     let mut ascending = counts.clone();
-    ascending.sort_unstable();
+    ascending.order();
     let mut groups: Vec<u64> = Vec::new();
     for count in ascending {
         if groups.last().is_none_or(|&first| count as f64 > first as f64 * within) {

@@ -1,7 +1,7 @@
 //! What must hold before anything is timed. Each refusal names the number, the threshold, the remedy.
 
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Arrangement, Check, Machine, Picoseconds, Refusal};
+use tenbin_model::{Arrangement, Check, Machine, Order, Picoseconds, Refusal};
 
 /// The clock's resolution may be at most this part of an epoch: a tenth of the smallest usual margin.
 const RESOLUTION_PER_EPOCH: f64 = 0.0005;
@@ -43,7 +43,7 @@ fn emulated(machine: &Machine, checks: &[Check]) -> Option<Refusal> {
 fn throttled(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
     let quota = (*machine.cpu_quota.known()?)?;
     let mut cpus = arrangement.cpus.clone();
-    cpus.sort_unstable();
+    cpus.order();
     cpus.dedup();
     let busy = arrangement.at_once.map_or(cpus.len(), |workers| cpus.len().min(workers as usize));
     (quota < busy as f64).then(|| Refusal {

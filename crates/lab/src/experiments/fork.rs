@@ -11,7 +11,7 @@ use tenbin_metal::spawn::{ASKED, Spawner, Watched, Way};
 use tenbin_metal::touch::page;
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::words::semicolon;
-use tenbin_model::{Arrangement, Bytes, Effort, Finding, Refusal, Variant, VariantIndex};
+use tenbin_model::{Arrangement, Bytes, Effort, Finding, Order, Refusal, Variant, VariantIndex};
 
 use self::analysis::Laws;
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
@@ -119,7 +119,7 @@ fn sizes(request: &Request<'_>) -> Result<Vec<u64>, Unfit> {
         })?;
     }
     sizes.push(0);
-    sizes.sort_unstable();
+    sizes.order();
     Ok(sizes)
 }
 

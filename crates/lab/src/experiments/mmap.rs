@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tenbin_analysis::Analysis;
 use tenbin_metal::{CachedFile, Fault, Lap, Task, Team};
 use tenbin_model::{
-    Arrangement, Bytes, Comparison, Descriptor, Effort, Parameter, Picoseconds, Source, Variant, VariantIndex,
+    Arrangement, Bytes, Comparison, Descriptor, Effort, Order, Parameter, Picoseconds, Source, Variant,
+    VariantIndex,
 };
 
 use self::analysis::{Crossover, size_parameter};
@@ -33,7 +34,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let usual: &[u64] = if request.effort == Effort::Quick { &SIZES_KIB_QUICKLY } else { &SIZES_KIB };
     let expected = "a number of KiB from 1 to 1048576";
     let mut sizes = request.settings.list("size", usual, expected, |kib| (1..=1 << 20).contains(kib))?;
-    sizes.sort_unstable();
+    sizes.order();
     let cells = sizes.iter().enumerate().map(|(number, &kib)| {
         let size = Bytes::from_kib(kib);
         let arrangement = Arrangement {

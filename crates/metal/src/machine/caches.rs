@@ -124,7 +124,7 @@ fn sysfs(root: &Root, cpu: Cpu) -> Reading<Vec<Cache>> {
     let folder = format!("{CPUS}/cpu{}/cache", cpu.0);
     let mut indexes: Vec<u32> =
         root.names(&folder)?.iter().filter_map(|name| name.strip_prefix("index")?.parse().ok()).collect();
-    indexes.sort_unstable();
+    indexes.order();
     if indexes.is_empty() {
         return Err(format!("{folder}: no cache is listed"));
     }

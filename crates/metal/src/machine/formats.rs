@@ -1,6 +1,6 @@
 //! The formats that the kernel writes, as pure functions of text.
 
-use tenbin_model::{Bytes, Cpu};
+use tenbin_model::{Bytes, Cpu, Order};
 
 use super::root::Reading;
 
@@ -12,7 +12,7 @@ const LARGEST_CPU: u32 = 0xffff;
 /// The result is ascending and free of repetition.
 pub(super) fn cpu_list(text: &str) -> Reading<Vec<Cpu>> {
     let mut cpus = cpus_in_order(text)?;
-    cpus.sort_unstable();
+    cpus.order();
     cpus.dedup();
     Ok(cpus)
 }

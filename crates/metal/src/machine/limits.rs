@@ -1,6 +1,6 @@
 //! How much of the machine there is, and how much of it the control group leaves to this process.
 
-use tenbin_model::Bytes;
+use tenbin_model::{Bytes, Order};
 
 use super::formats::{integer, meminfo, size};
 use super::root::{Reading, Root};
@@ -59,7 +59,7 @@ pub(super) fn huge_page_sizes(root: &Root) -> Reading<Vec<Bytes>> {
     let kib = |name: &String| name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse::<u64>().ok();
     let mut sizes: Vec<Bytes> =
         names.iter().filter_map(kib).filter_map(|kib| kib.checked_mul(1024)).map(Bytes).collect();
-    sizes.sort_unstable();
+    sizes.order();
     Ok(sizes)
 }
 

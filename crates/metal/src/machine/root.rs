@@ -7,6 +7,7 @@ use std::fs::DirEntry;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tenbin_model::Order;
 use tenbin_model::machine::Observed;
 
 /// The folder of the CPUs (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
@@ -75,7 +76,7 @@ impl<'a> Root<'a> {
         let entries = std::fs::read_dir(self.place(path)).map_err(|error| refused(path, &error))?;
         let names = entries.flatten().filter(wanted).filter_map(|entry| entry.file_name().into_string().ok());
         let mut names: Vec<String> = names.collect();
-        names.sort_unstable();
+        names.order();
         Ok(names)
     }
 }

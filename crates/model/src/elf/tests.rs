@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use object::read::elf::ElfFile64;
-use object::{ObjectSymbol, RelocationTarget};
+use object::{Object, ObjectSymbol, RelocationTarget};
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use tenbin_lab::survey::{named, names};
 use tenbin_model::words::comma;
-use tenbin_model::{ListedRun, RunSummary};
+use tenbin_model::{ListedRun, Order, RunSummary};
 use tenbin_store::{Damage, Error, Label, Listing, RunId, Store};
 
 use super::{Form, Schema, Verb, Work, label};
@@ -110,7 +110,7 @@ fn resolve_all(store: &Store, words: &[String]) -> Result<Vec<RunId>, Trouble> {
         let meant = resolve(store, word)?;
         ids.extend(meant);
     }
-    ids.sort_unstable();
+    ids.order();
     ids.dedup();
     Ok(ids)
 }
@@ -131,9 +131,9 @@ fn remove(words: &[String]) -> Result<String, Trouble> {
             (Err(error), _) => return Err(trouble(error)),
         }
     }
-    ids.sort_unstable();
+    ids.order();
     ids.dedup();
-    calibrations.sort_unstable();
+    calibrations.order();
     calibrations.dedup();
     store.remove(&ids, &calibrations).map_err(trouble)?;
     let names = ids.iter().map(RunId::short);

@@ -15,7 +15,7 @@ mod view;
 use tenbin_model::topology::shared;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Cell, Cpu, Descriptor, Figure, Machine, Refusal, Role, Trial, VariantIndex, Verdict,
+    Answer, Cell, Cpu, Descriptor, Figure, Machine, Order, Refusal, Role, Trial, VariantIndex, Verdict,
 };
 
 use self::gap::{Gap, GapSize, Outcome, Why};
@@ -223,7 +223,7 @@ fn weighed(machine: &Machine, descriptor: &Descriptor, classes: &[Class<'_>], va
     for pair in classes.iter().flat_map(|class| &class.pairs) {
         cpus.extend([pair.cpus.0, pair.cpus.1]);
     }
-    cpus.sort_unstable();
+    cpus.order();
     cpus.dedup();
     let place = |cpu: Cpu| cpus.binary_search(&cpu).ok();
     let timed = |class: usize, pair: &Pair| {

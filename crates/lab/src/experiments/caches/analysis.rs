@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::topology::data_caches;
 use tenbin_model::{
-    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Finding, Grid, Machine, Refusal, Size, Sizes, Trial,
+    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Finding, Grid, Machine, Order, Refusal, Size, Sizes, Trial,
     Verdict, Word,
 };
 
@@ -276,7 +276,7 @@ fn of_level(machine: &Machine, trial: &Trial, cpu: Cpu, capacities: &Capacities,
 fn grid(curves: &[Curve]) -> Grid {
     let mut sizes: Vec<Bytes> =
         curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.bytes)).collect();
-    sizes.sort_unstable();
+    sizes.order();
     sizes.dedup();
     let median = |curve: &Curve, size: Bytes| {
         let point = curve.points.iter().find(|point| point.bytes == size)?;

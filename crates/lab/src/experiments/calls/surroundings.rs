@@ -5,7 +5,7 @@ use tenbin_metal::calls::{Seccomp, Watchers};
 use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_model::machine::{Observed, Virtualisation, Wsl};
 use tenbin_model::words::{capitalised, comma, semicolon};
-use tenbin_model::{Finding, Machine};
+use tenbin_model::{Finding, Machine, Order};
 
 use super::rungs::Absent;
 
@@ -68,7 +68,7 @@ fn offered(vdso: &Result<Vdso, NoVdso>) -> Finding {
                     None => symbol.name.clone(),
                 })
                 .collect();
-            names.sort_unstable();
+            names.order();
             finding(
                 format!("The vDSO of this kernel offers {} functions.", names.len()),
                 names.join(" "),

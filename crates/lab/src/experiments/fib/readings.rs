@@ -141,7 +141,7 @@ pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
     let driver = Driver::default();
     let largest = driver.largest()?;
     let mut places = asked(request, largest)?;
-    places.sort_unstable();
+    places.order();
     let algorithms = available(&driver)?;
     let readers: Vec<(Algorithm, File)> =
         algorithms.iter().copied().zip(driver.files(&algorithms)?).collect();

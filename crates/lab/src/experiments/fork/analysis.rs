@@ -138,7 +138,7 @@ fn family(descriptor: &Descriptor, comparisons: usize) -> usize {
     let measured = || descriptor.variants.iter().filter(|variant| variant.role == Role::Measured);
     let mut lines: Vec<(u64, bool)> = measured().filter_map(place).map(|(line, _)| line).collect();
     let sizes = lines.len();
-    lines.sort_unstable();
+    lines.order();
     lines.dedup();
     comparisons + 2 * lines.len() + 2 * sizes
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::machine::Observed;
 use tenbin_model::{
-    Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Rows, Sample, Sizes, Trial, Variant,
+    Arrangement, Cell, Cpu, Descriptor, Machine, Order, Picoseconds, Rows, Sample, Sizes, Trial, Variant,
     VariantIndex,
 };
 
@@ -113,7 +113,7 @@ fn sample(order: usize, variant: usize, block: u32, cpu: Cpu, nanoseconds: f64) 
 
 fn trial(label: &str, rows: &Rows, variants: Vec<Variant>, samples: Vec<Sample>) -> Trial {
     let mut cpus: Vec<Cpu> = samples.iter().map(|sample| sample.cpu).collect();
-    cpus.sort_unstable();
+    cpus.order();
     cpus.dedup();
     // How large buffers and caches were, where the table has it.
     let bytes =

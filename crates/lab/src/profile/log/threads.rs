@@ -1,7 +1,9 @@
 //! The threads of a log: which are alive, what each is in, and how long they ran.
 
 use std::collections::HashMap;
+
 use std::collections::hash_map::Entry;
+use tenbin_model::Order;
 
 /// How many threads may be alive; beyond that, those that said nothing for longest are given up.
 const ALIVE: usize = 1 << 16;
@@ -216,7 +218,7 @@ impl Threads {
         if self.alive.len() < ALIVE {
             return;
         }
-        self.alive.sort_unstable_by_key(|thread| thread.lines.1);
+        self.alive.order_by_key(|thread| thread.lines.1);
         self.given_up.extend(self.alive.drain(..ALIVE / 2));
         self.places = self.alive.iter().enumerate().map(|(place, thread)| (thread.number, place)).collect();
     }

@@ -1,7 +1,7 @@
 //! The curves of each CPU.
 
 use tenbin_document::{Bars, Block, Document, Series};
-use tenbin_model::{Bytes, Picoseconds, Trial};
+use tenbin_model::{Bytes, Order, Picoseconds, Trial};
 use tenbin_stats::order::Ordered;
 
 use super::Walked;
@@ -27,7 +27,7 @@ pub(super) fn view(walked: &[Walked], trial: &Trial) -> Document {
 
 fn bars(curves: &[Curve], capacities: &Capacities) -> Bars {
     let mut sizes: Vec<Bytes> = curves.iter().flat_map(|curve| &curve.points).map(|it| it.bytes).collect();
-    sizes.sort_unstable();
+    sizes.order();
     sizes.dedup();
     let median = |times: &[f64]| {
         let times = times.iter().copied().filter(|time| time.is_finite() && *time > 0.0).collect();

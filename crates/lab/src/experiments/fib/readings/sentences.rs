@@ -2,7 +2,7 @@
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma, semicolon};
-use tenbin_model::{Finding, Picoseconds};
+use tenbin_model::{Finding, Order, Picoseconds};
 
 use super::shares::{Shares, clears, multiplies};
 use super::{ALLOCATIONS, Algorithm, Counted, Split, Traced, Unit};
@@ -133,7 +133,7 @@ pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
         comma(here.map(|(it, _, events)| format!("{} by {}", count(asked_for(events)), it.name)))
     };
     let mut places: Vec<u64> = counted.iter().map(|(_, place, _)| *place).collect();
-    places.sort_unstable();
+    places.order();
     places.dedup();
     let others: Vec<String> = places
         .iter()

@@ -15,6 +15,7 @@
 
 use super::middle::{median, shamos, variance};
 use super::{COARSEST, DEVIATIONS, FINEST, MAD, Outcome, Why};
+use tenbin_model::Order;
 use tenbin_stats::LEVEL;
 use tenbin_stats::detectable::normal_quantile;
 
@@ -115,7 +116,7 @@ fn explained(cores: usize, repeats: &[f64]) -> f64 {
 /// In ascending order.
 fn logarithms(times: &[f64]) -> Vec<f64> {
     let mut values: Vec<f64> = times.iter().map(|time| time.ln()).collect();
-    values.sort_unstable_by(f64::total_cmp);
+    values.order_by(f64::total_cmp);
     values
 }
 

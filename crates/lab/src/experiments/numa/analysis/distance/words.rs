@@ -267,7 +267,7 @@ impl Named {
     fn of(nodes: &[Node], readers: &[Cpu]) -> Self {
         let of_node = |node: &Node| -> Vec<Cpu> {
             let mut cpus: Vec<Cpu> = node.cpus.iter().copied().filter(|cpu| readers.contains(cpu)).collect();
-            cpus.sort_unstable();
+            cpus.order();
             cpus
         };
         let mut read: Vec<Vec<Cpu>> = nodes.iter().map(of_node).filter(|cpus| !cpus.is_empty()).collect();
