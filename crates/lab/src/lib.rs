@@ -21,6 +21,7 @@ pub mod published;
 mod rehearsal;
 mod repeated;
 mod shortage;
+mod source;
 pub mod survey;
 pub mod trace;
 mod walk;

@@ -25,6 +25,7 @@ use tenbin_model::{Architecture, Finding, Refusal};
 
 use crate::compiled::{Kind, Workshop};
 use crate::experiment::Unfit;
+use crate::source::source;
 
 mod api;
 mod architecture;
@@ -44,10 +45,6 @@ use api::{Api, Case};
 use follow::Reached;
 use image::Image;
 use transcript::Transcript;
-
-/// The source of the probe, for those who compile it elsewhere
-/// (`cc -fno-builtin -fno-optimize-sibling-calls -pthread`).
-pub const PROBE: &str = include_str!("trace/probe.c");
 
 /// How the probe is compiled: every call must be one, of the function that is named.
 const OPTIONS: &[&str] = &["-fno-builtin", "-fno-optimize-sibling-calls", "-pthread", "-ldl"];
@@ -130,7 +127,7 @@ pub fn findings(asked: &Asked) -> Result<Vec<Finding>, Unfit> {
             let opened = Workshop::open(
                 "a trace runs a small program that is linked against this machine's C library",
             )?;
-            workshop.insert(opened).compile("probe", PROBE, Kind::Program, OPTIONS)?
+            workshop.insert(opened).compile("probe", &source!("probe.c"), Kind::Program, OPTIONS)?
         }
     };
     let (path, image) = probe(&path)?;

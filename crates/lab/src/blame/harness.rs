@@ -15,8 +15,7 @@ use crate::compiled::{Kind, Workshop};
 use crate::ending;
 use crate::experiment::Unfit;
 use crate::shortage;
-
-const HOST: &str = include_str!("call.c");
+use crate::source::source;
 
 /// Where the guard page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +65,8 @@ impl<I: Input, O: Outcome> Harness<I, O> {
     /// What is missing where there is no compiler; a fault where it does not compile.
     pub(super) fn new(contract: &'static Contract<I, O>, within: Duration) -> Result<Self, Unfit> {
         let workshop = Workshop::open("the program that calls the library is compiled here")?;
-        let source = format!("#define SYMBOL \"{}\"\n{HOST}\n{}", contract.symbol, contract.call);
+        let source =
+            format!("#define SYMBOL \"{}\"\n{}\n{}", contract.symbol, source!("call.c"), contract.call);
         // Neither may the compiler know what the function does, nor turn what calls it into another function.
         let program = workshop.compile("call", &source, Kind::Program, &["-fno-builtin", "-ldl"])?;
         Ok(Self { contract, workshop, program, within })

@@ -20,8 +20,7 @@ use crate::compiled::{Kind, Workshop};
 use crate::ending;
 use crate::experiment::Unfit;
 use crate::shortage;
-
-const HOST: &str = include_str!("watch.c");
+use crate::source::source;
 
 /// What the reports of the watcher are called in `watch.c`.
 mod kind {
@@ -68,7 +67,8 @@ pub(super) fn watch<I: Input, O: Outcome>(
     let (library, within) = (request.libraries.first(), request.within.unwrap_or(PROGRAM));
     progress(Some("compiling what watches the program"));
     let workshop = Workshop::open("what watches the program is compiled here")?;
-    let source = format!("#define SYMBOL \"{}\"\n{HOST}\n{}", contract.symbol, contract.watch);
+    let source =
+        format!("#define SYMBOL \"{}\"\n{}\n{}", contract.symbol, source!("watch.c"), contract.watch);
     // Not a builtin, and no loop of ours may be turned into a call of the very function.
     let options = ["-fno-builtin", "-fno-tree-loop-distribute-patterns", "-ldl"];
     let watcher = workshop.compile("watch.so", &source, Kind::Library, &options)?;

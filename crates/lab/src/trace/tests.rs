@@ -17,7 +17,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let workshop = Workshop::open("a test traces").unwrap();
-        let path = workshop.compile("probe", PROBE, Kind::Program, OPTIONS).unwrap();
+        let path = workshop.compile("probe", &source!("probe.c"), Kind::Program, OPTIONS).unwrap();
         let (path, image) = probe(&path).unwrap();
         Self { workshop, path, image }
     }

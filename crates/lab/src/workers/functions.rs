@@ -28,14 +28,13 @@ use super::worker::Worker;
 use crate::compiled::{self, Kind, Workshop};
 use crate::experiment::{Failure, Unfit};
 use crate::shortage;
+use crate::source::source;
 
 /// The page that files of a user's include.
 pub const HEADER: &str = include_str!("tenbin.h");
 
 /// The crate that files of Rust use.
 pub const CRATE: &str = include_str!("tenbin.rs");
-
-const RUNNER: &str = include_str!("runner.c");
 
 /// What is weighed of a user's files: what `tenbin weigh a.c b.c` was given.
 #[derive(Clone, Debug, Default)]
@@ -71,10 +70,10 @@ impl Adopted {
         [("will-it-scale", Self::WillItScale), ("lockhammer", Self::Lockhammer)];
 
     /// What stands between their functions and ours.
-    fn adapter(self) -> (&'static str, &'static str) {
+    fn adapter(self) -> (&'static str, String) {
         match self {
-            Self::WillItScale => ("will_it_scale.c", include_str!("adopted/will_it_scale.c")),
-            Self::Lockhammer => ("lockhammer.c", include_str!("adopted/lockhammer.c")),
+            Self::WillItScale => ("will_it_scale.c", source!("will_it_scale.c")),
+            Self::Lockhammer => ("lockhammer.c", source!("lockhammer.c")),
         }
     }
 
@@ -264,7 +263,7 @@ impl Linked {
         let linked =
             Self { workshop, sides: Vec::new(), programs: Vec::new(), layouts, cpus: cpus.to_vec(), within };
         linked.write("tenbin.h", HEADER)?;
-        linked.workshop.compile("runner.o", RUNNER, Kind::Object, &[])?;
+        linked.workshop.compile("runner.o", &source!("runner.c"), Kind::Object, &[])?;
         Ok(linked)
     }
 
@@ -279,7 +278,7 @@ impl Linked {
         let mut linked = Self::new(layouts, cpus, within)?;
         let adapter = functions.adopted.map(|adopted| {
             let (name, text) = adopted.adapter();
-            linked.write(name, text)
+            linked.write(name, &text)
         });
         let adapter = adapter.transpose()?;
         for (place, side) in functions.sides.iter().enumerate() {
