@@ -250,11 +250,11 @@ fn estimated(snapshots: &Snapshots) -> String {
     let count = usize::try_from(snapshots.count).unwrap_or(usize::MAX);
     let off = 0.98 / (snapshots.threads.max(1) as f64).sqrt();
     format!(
-        "Sampled every {}: {}, which saw {} all together; a share of their time has ± {} at most (95 %). What is on a \
+        "Sampled every {}: {}, in which threads were seen {}; a share of their time has ± {} at most (95 %). What is on a \
          CPU and what is queued, the scheduler has summed up; in which call a thread was blocked is estimated.",
         snapshots.every,
         counted(count, "snapshot"),
-        counted(usize::try_from(snapshots.threads).unwrap_or(usize::MAX), "thread"),
+        counted(usize::try_from(snapshots.threads).unwrap_or(usize::MAX), "time"),
         percent(off.min(1.0))
     )
 }

@@ -92,7 +92,7 @@ impl<'a> Sums<'a> {
             let mut seen: Vec<(&str, &str)> = Vec::new();
             for (place, depth) in stacks.frames_of(sample.stack).zip(0..) {
                 let frame = &stacks.frames[place as usize];
-                let key = (frame.function.as_str(), frame.module.as_str());
+                let key = (named(frame).unwrap_or_default(), frame.module.as_str());
                 let function = functions.entry(key).or_insert_with(|| Function {
                     frame,
                     own: 0,
@@ -113,7 +113,7 @@ impl<'a> Sums<'a> {
             }
         }
         let mut functions: Vec<_> = functions.into_values().collect();
-        functions.order_by_key(|it| (Reverse(it.own), Reverse(it.all), it.frame.function.as_str()));
+        functions.order_by_key(|it| (Reverse(it.own), Reverse(it.all), named(it.frame).unwrap_or_default()));
         Self {
             samples,
             on_cpu: time(State::OnCpu),
@@ -124,13 +124,23 @@ impl<'a> Sums<'a> {
     }
 }
 
+/// The name of a function. None where its file has none for it: what stands in its place is where in the file
+/// the code is, and all such code of a file is one row.
+fn named(frame: &Frame) -> Option<&str> {
+    let module = frame.module.rsplit('/').next().unwrap_or_default();
+    let place = frame.function.strip_prefix(module).filter(|_| !module.is_empty());
+    let is_place = place.is_some_and(|place| place.starts_with("+0x")) || frame.function.starts_with("0x");
+    (!is_place).then_some(&frame.function)
+}
+
 impl Function<'_> {
     /// Its name with the line in which most of its samples are.
     fn name(&self) -> String {
+        let Some(function) = named(self.frame) else { return format!("{} (no name)", self.module()) };
         let line = self.lines.iter().max_by_key(|(place, count)| (**count, Reverse(**place)));
         line.map_or_else(
-            || self.frame.function.clone(),
-            |((source, line), _)| format!("{} ({source}:{line})", self.frame.function),
+            || function.to_owned(),
+            |((source, line), _)| format!("{function} ({source}:{line})"),
         )
     }
 

@@ -215,7 +215,7 @@ fn header(bytes: &[u8]) -> Result<(&Header, Endianness), Malformed> {
 /// That the file has no whole header.
 pub fn architecture(bytes: &[u8]) -> Result<String, Malformed> {
     // `e_machine` stands at the same place in both classes.
-    let [_, _, _, _, _, order, ..] = bytes else { return Err(Malformed::Class(None)) };
+    let [_, _, _, _, class, order, ..] = bytes else { return Err(Malformed::Class(None)) };
     let field = bytes.get(18..20).and_then(|field| field.try_into().ok());
     let field = field.ok_or(Malformed::Class(None))?;
     let machine =
@@ -225,10 +225,11 @@ pub fn architecture(bytes: &[u8]) -> Result<String, Malformed> {
         numbers::EM_X86_64 => "X86_64".into(),
         numbers::EM_ARM => "Arm".into(),
         numbers::EM_AARCH64 => "Aarch64".into(),
-        numbers::EM_RISCV => "Riscv".into(),
+        numbers::EM_RISCV if *class == numbers::ELFCLASS64.0 => "Riscv64".into(),
+        numbers::EM_RISCV => "Riscv32".into(),
         numbers::EM_PPC64 => "PowerPc64".into(),
         numbers::EM_S390 => "S390x".into(),
-        numbers::EM_LOONGARCH => "LoongArch".into(),
+        numbers::EM_LOONGARCH => "LoongArch64".into(),
         numbers::Machine(other) => format!("machine {other} of ELF"),
     })
 }

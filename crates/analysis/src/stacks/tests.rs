@@ -120,3 +120,16 @@ fn a_kind_that_is_none_is_refused_by_name() {
     let refusal = "svg".parse::<Kind>().unwrap_err();
     assert_eq!(refusal, "`svg` is no kind of file here; use folded, speedscope, pprof, firefox or perfetto");
 }
+
+#[test]
+fn code_of_a_file_without_names_is_one_row() {
+    let mut stacks = stacks();
+    for (frame, place) in stacks.frames[1..3].iter_mut().zip(["spin+0x1149", "spin+0x1160"]) {
+        frame.function = place.into();
+    }
+    let sums = Sums::of(&stacks);
+    assert_eq!((sums.functions[0].name().as_str(), sums.functions[0].own), ("spin (no name)", 100));
+    // A name that begins as its file's does is a name.
+    stacks.frames[1].function = "spinning".into();
+    assert_eq!(Sums::of(&stacks).functions[0].name(), "spinning (spin.c:5)");
+}
