@@ -18,6 +18,7 @@ use syscalls::Sysno;
 use tenbin_model::Picoseconds;
 
 use crate::child::{self, End};
+use crate::descendants;
 use crate::fault::Fault;
 use crate::starter::{NAME, named, starter};
 
@@ -365,12 +366,13 @@ impl Profiler {
         named(&self.starter, work)
     }
 
-    /// Runs a command as [`child::through`] does, and what it did.
+    /// Runs a command as [`crate::child::through`] does, and what it did; at the deadline all its
+    /// processes are killed.
     ///
     /// # Errors
     /// A fault where it cannot be started, or where what was added up cannot be read.
     pub fn run(&mut self, command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
-        let ended = self.named(|| child::through(command, deadline))??;
+        let ended = self.named(|| descendants::through(command, deadline))??;
         let observation = self.read(nanoseconds_now());
         let observation = observation
             .map_err(|why| Fault::system("read what BPF programs added up", io::Error::other(why)))?;

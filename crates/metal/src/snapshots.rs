@@ -11,15 +11,14 @@ use std::io::Read;
 use std::process::Command;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, child_subreaper, getpid, kill_process, set_child_subreaper, waitpid,
-};
+use rustix::process::{Pid, WaitOptions, getpid, waitpid};
 use rustix::time::{ClockId, clock_gettime};
 use syscalls::Sysno;
 
 use crate::child::{End, through_from};
+use crate::descendants::{Descendants, children, numbers};
 use crate::fault::Fault;
 use crate::profiler::nanoseconds_now;
 
@@ -28,9 +27,6 @@ pub const PERIOD: Duration = Duration::from_millis(5);
 
 /// One part in so many of a CPU's time goes to snapshots at most.
 pub const SHARE: u32 = 33;
-
-/// For how long what was started may go on being killed at a deadline.
-const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Where a thread was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,21 +93,17 @@ pub fn watch(
     deadline: Duration,
     each: &mut (dyn FnMut(u64, &[Seen]) + Send),
 ) -> Result<Watched, Fault> {
-    // What outlives its parent stays this process's to find.
-    let fault = |error: rustix::io::Errno| Fault::system("become the parent of orphans", error);
-    let was = child_subreaper().map_err(fault)?;
-    set_child_subreaper(Some(getpid())).map_err(fault)?;
-    let tree = Tree { before: own_children().into_iter().collect() };
+    let descendants = Descendants::adopt()?;
     let (start, started) = mpsc::channel::<Pid>();
     let ended = thread::scope(|scope| {
-        let tree = &tree;
+        let descendants = &descendants;
         let (done, over) = mpsc::channel::<()>();
         let life = move || {
             let Ok(first) = started.recv() else { return 0 };
             let mut spent = 0;
             loop {
                 let before = cpu_time();
-                each(nanoseconds_now(), &tree.look(first));
+                each(nanoseconds_now(), &look_at(descendants, first));
                 let took = cpu_time().saturating_sub(before);
                 spent += took;
                 let rest = PERIOD.max(Duration::from_nanos(took) * SHARE);
@@ -135,89 +127,33 @@ pub fn watch(
         end.map(|end| Watched { end, wall, spent })
     });
     if ended.as_ref().is_ok_and(|watched| watched.end == End::OutOfTime) {
-        tree.ends();
+        descendants.kill();
     }
-    let _ = set_child_subreaper(was);
     ended
 }
 
-/// The processes of a command.
-struct Tree {
-    /// Children of this process that are not of the command.
-    before: BTreeSet<i32>,
-}
-
-impl Tree {
-    /// Those of this process's children that are of it.
-    fn children(&self) -> Vec<i32> {
-        let mut children = own_children();
-        children.retain(|child| !self.before.contains(child));
-        children
-    }
-
-    /// All its threads.
-    fn look(&self, first: Pid) -> Vec<Seen> {
-        let mut next = self.children();
-        let orphans: BTreeSet<i32> =
-            next.iter().copied().filter(|&it| Pid::from_raw(it) != Some(first)).collect();
-        let (mut seen, mut processes) = (Vec::new(), BTreeSet::new());
-        while let Some(process) = next.pop() {
-            if !processes.insert(process) {
-                continue;
-            }
-            for thread in numbers(&format!("/proc/{process}/task")) {
-                next.extend(children(process, thread));
-                seen.extend(look(process, thread));
-            }
-            // An orphan of the command that has ended is nobody else's to wait for; the first process is
-            // waited for by who started it.
-            let ended = |last: &Seen| (last.process, last.place) == (process.unsigned_abs(), Where::Ended);
-            if orphans.contains(&process) && seen.last().is_some_and(ended) {
-                let _ = Pid::from_raw(process).map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
-            }
+/// All threads of the command of which `first` is the first process.
+fn look_at(command: &Descendants, first: Pid) -> Vec<Seen> {
+    let mut next = command.children();
+    let orphans: BTreeSet<i32> =
+        next.iter().copied().filter(|&it| Pid::from_raw(it) != Some(first)).collect();
+    let (mut seen, mut processes) = (Vec::new(), BTreeSet::new());
+    while let Some(process) = next.pop() {
+        if !processes.insert(process) {
+            continue;
         }
-        seen
-    }
-
-    /// Kills all that is left.
-    fn ends(&self) {
-        let until = Instant::now() + FAREWELL;
-        while Instant::now() < until {
-            let mut next = self.children();
-            if next.is_empty() {
-                return;
-            }
-            let ours = next.clone();
-            while let Some(process) = next.pop() {
-                for thread in numbers(&format!("/proc/{process}/task")) {
-                    next.extend(children(process, thread));
-                }
-                // One that has ended meanwhile is as good.
-                let _ = Pid::from_raw(process).map(|pid| kill_process(pid, Signal::KILL));
-            }
-            for child in ours {
-                let _ = Pid::from_raw(child).map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
-            }
+        for thread in numbers(&format!("/proc/{process}/task")) {
+            next.extend(children(process, thread));
+            seen.extend(look(process, thread));
+        }
+        // An orphan of the command that has ended is nobody else's to wait for; the first process is
+        // waited for by who started it.
+        let ended = |last: &Seen| (last.process, last.place) == (process.unsigned_abs(), Where::Ended);
+        if orphans.contains(&process) && seen.last().is_some_and(ended) {
+            let _ = Pid::from_raw(process).map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
         }
     }
-}
-
-/// The processes that this one is the parent of, as the kernel lists them; none where it does not.
-fn own_children() -> Vec<i32> {
-    let own = getpid().as_raw_nonzero().get();
-    numbers("/proc/self/task").into_iter().flat_map(|thread| children(own, thread)).collect()
-}
-
-fn children(process: i32, thread: i32) -> Vec<i32> {
-    let mut text = String::new();
-    read(&format!("/proc/{process}/task/{thread}/children"), &mut text);
-    text.split_whitespace().filter_map(|it| it.parse().ok()).collect()
-}
-
-/// The names of a folder's entries that are numbers.
-fn numbers(folder: &str) -> Vec<i32> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    seen
 }
 
 /// Reads a file into `text`: whether there was anything.

@@ -20,7 +20,8 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
 use tenbin_model::Order;
 
-use crate::child::{self, End};
+use crate::child::End;
+use crate::descendants;
 use crate::fault::Fault;
 use crate::profiler::{Lacking, Unattached, attach_tracepoint, chain, is_denied, letters, nanoseconds_now};
 use crate::sampling::RECORD_LOST;
@@ -214,7 +215,8 @@ impl Recorder {
         Ok(Self { loaded, ring, mappings: watch_mappings(), starter })
     }
 
-    /// Runs a command as [`child::through`] does, and what was recorded of it.
+    /// Runs a command as [`crate::child::through`] does, and what was recorded of it; at the deadline
+    /// all its processes are killed.
     ///
     /// # Errors
     /// A fault where it cannot be started, or where what was recorded cannot be read.
@@ -227,7 +229,7 @@ impl Recorder {
         let (over, ends) = channel::<()>();
         let (ended, mut recording) = std::thread::scope(|scope| {
             let reader = scope.spawn(move || read(ring, mappings, &ends));
-            let ended = named(&starter, || child::through(command, deadline));
+            let ended = named(&starter, || descendants::through(command, deadline));
             drop(over);
             // A reader that panicked has said so.
             (ended, reader.join().unwrap_or_default())

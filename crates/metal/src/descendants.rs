@@ -1,0 +1,105 @@
+//! All processes of a command, however they were started.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, child_subreaper, getpid, kill_process, set_child_subreaper, waitpid,
+};
+
+use crate::child::{End, through_from};
+use crate::fault::Fault;
+
+/// For how long what was started may go on being killed at a deadline.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// The processes of a command. While this lives, what outlives its parent becomes this process's child
+/// (`PR_SET_CHILD_SUBREAPER`), and so is not lost.
+#[derive(Debug)]
+pub(crate) struct Descendants {
+    /// Children of this process that are not of the command.
+    before: BTreeSet<i32>,
+    was: Option<Pid>,
+}
+
+impl Descendants {
+    /// All that this process starts from now on.
+    ///
+    /// # Errors
+    /// A fault where the kernel gives it no orphans.
+    pub(crate) fn adopt() -> Result<Self, Fault> {
+        let fault = |error: rustix::io::Errno| Fault::system("become the parent of orphans", error);
+        let was = child_subreaper().map_err(fault)?;
+        set_child_subreaper(Some(getpid())).map_err(fault)?;
+        Ok(Self { before: own_children().into_iter().collect(), was })
+    }
+
+    /// Those of this process's children that are of the command.
+    pub(crate) fn children(&self) -> Vec<i32> {
+        let mut children = own_children();
+        children.retain(|child| !self.before.contains(child));
+        children
+    }
+
+    /// Kills all that is left of it.
+    pub(crate) fn kill(&self) {
+        let until = Instant::now() + FAREWELL;
+        while Instant::now() < until {
+            let mut next = self.children();
+            if next.is_empty() {
+                return;
+            }
+            let ours = next.clone();
+            while let Some(process) = next.pop() {
+                for thread in numbers(&format!("/proc/{process}/task")) {
+                    next.extend(children(process, thread));
+                }
+                // One that has ended meanwhile is as good.
+                let _ = Pid::from_raw(process).map(|pid| kill_process(pid, Signal::KILL));
+            }
+            for child in ours {
+                let _ = Pid::from_raw(child).map(|pid| waitpid(Some(pid), WaitOptions::NOHANG));
+            }
+        }
+    }
+}
+
+impl Drop for Descendants {
+    fn drop(&mut self) {
+        let _ = set_child_subreaper(self.was);
+    }
+}
+
+/// Runs a command as [`crate::child::through`] does; at the deadline all its processes are killed, and not
+/// only the first one.
+///
+/// # Errors
+/// As [`crate::child::through`].
+pub(crate) fn through(command: Command, deadline: Duration) -> Result<End, Fault> {
+    let descendants = Descendants::adopt()?;
+    let end = through_from(command, deadline, |_| {})?;
+    if end == End::OutOfTime {
+        descendants.kill();
+    }
+    Ok(end)
+}
+
+/// The processes that this one is the parent of, as the kernel lists them; none where it does not.
+fn own_children() -> Vec<i32> {
+    let own = getpid().as_raw_nonzero().get();
+    numbers("/proc/self/task").into_iter().flat_map(|thread| children(own, thread)).collect()
+}
+
+/// The processes that a thread is the parent of.
+pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|it| it.parse().ok()).collect()
+}
+
+/// The names of a folder's entries that are numbers.
+pub(crate) fn numbers(folder: &str) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
