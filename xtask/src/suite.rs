@@ -157,6 +157,7 @@ const OF_A_KERNEL: &[&str] = &[
     "memory_is_bounded",
     "crews_that_are_forked_later",
     "a_wait_survives_being_stopped",
+    "a_thread_that_waits_is_seen_in_its_call",
     "however_the_process_ends",
     "a_child_that_is_forked_meanwhile",
 ];

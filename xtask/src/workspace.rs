@@ -29,6 +29,9 @@ pub enum Profile {
 const X86_64: &str = "target.x86_64-unknown-linux-gnu.rustflags=\
                       ['-Crelocation-model=static', '-Clink-arg=-Wl,--icf=all']";
 
+/// The same for what is written in C, SQLite and zstd: smaller by 12 kB than with `-Os`, which is cargo's.
+const X86_64_C: (&str, &str) = ("CFLAGS_x86_64_unknown_linux_gnu", "-Oz -fno-pic");
+
 /// Where cargo keeps what it fetched.
 pub fn cargo_home() -> PathBuf {
     let named = env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -103,6 +106,7 @@ impl Workspace {
         if profile == Profile::Dist {
             command = command.arguments(["--profile", "dist", "--config"]).argument(self.flags());
             command = command.arguments(["--config", X86_64]);
+            command = command.variable(X86_64_C.0, X86_64_C.1);
         }
         command.remedy("correct what the compiler names above").run()
     }
