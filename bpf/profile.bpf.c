@@ -19,19 +19,7 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-// What is used of the kernel's, by name; where it stands is looked up when this is loaded.
-struct task_struct {
-	int pid;
-	int tgid;
-	unsigned int __state;
-} __attribute__((preserve_access_index));
-
-// Before Linux 5.14.
-struct task_struct___before {
-	volatile long state;
-} __attribute__((preserve_access_index));
-
-#define NAME 16
+#include "task.h"
 
 // The rows, and one more (ROWS) of what threads do that execute nothing: by them it is known what observing costs, and
 // so all is done for them that is done for a command's.
@@ -47,9 +35,6 @@ enum { RUNNING, QUEUED, BLOCKED };
 
 // Threads that ended, of which each is kept.
 #define LISTED 1024
-
-// A thread that is woken while it is on its way to sleep is queued, and not blocked: for so long in ns.
-#define ON_THE_WAY 20000
 
 struct split {
 	__u64 on_cpu;
@@ -129,9 +114,6 @@ struct woken {
 	__u64 count;
 	__u64 blocked;
 };
-
-// The name of the thread that starts the command; nobody else has it.
-const volatile char starter[NAME];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -482,49 +464,7 @@ static __always_inline int interrupt_ends(void)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_entry")
-int irq_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-SEC("tp_btf/irq_handler_exit")
-int irq_ends(void *context)
-{
-	return interrupt_ends();
-}
-
-SEC("tp_btf/softirq_entry")
-int softirq_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-SEC("tp_btf/softirq_exit")
-int softirq_ends(void *context)
-{
-	return interrupt_ends();
-}
-
-// x86 only.
-SEC("tp_btf/local_timer_entry")
-int timer_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-SEC("tp_btf/local_timer_exit")
-int timer_ends(void *context)
-{
-	return interrupt_ends();
-}
-
-static __always_inline int sleeps(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state != 0;
-	return ((struct task_struct___before *)task)->state != 0;
-}
+#include "interrupts.h"
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_struct *next)
@@ -612,21 +552,12 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
 	struct thread *thread, *from = on_this_cpu();
-	__u32 slot, pid = child->pid, differs = 0;
+	__u32 slot, pid = child->pid;
 	struct tally *tally;
-	char name[NAME];
 	__u64 now;
-	int i;
 
-	if (!from) {
-		bpf_get_current_comm(name, sizeof(name));
-		for (i = 0; i < NAME; i++)
-			differs |= name[i] ^ starter[i];
-		if (differs)
-			return 0;
-	} else if (from->armed) {
+	if (from ? from->armed : !is_starter())
 		return 0;
-	}
 	tally = bpf_map_lookup_elem(&tallies, &zero);
 	if (!tally)
 		return 0;

@@ -17,27 +17,11 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-#define NAME 16
-
-// What is used of the kernel's, by name; where it stands is looked up when this is loaded.
-struct task_struct {
-	int pid;
-	int tgid;
-	unsigned int __state;
-	char comm[NAME];
-} __attribute__((preserve_access_index));
-
-// Before Linux 5.14.
-struct task_struct___before {
-	volatile long state;
-} __attribute__((preserve_access_index));
+#include "task.h"
 
 // Frames of a stack (kernel.perf_event_max_stack), and stacks that are told apart.
 #define DEPTH 127
 #define STACKS 16384
-
-// A thread that is woken while it is on its way to sleep is queued, and not blocked: for so long in ns.
-#define ON_THE_WAY 20000
 
 enum { SAMPLE, AWAY, FORK };
 
@@ -78,9 +62,6 @@ struct course {
 	__u32 parent; // the process that starts the command
 	__u32 padding;
 };
-
-// The name of the thread that starts the command; nobody else has it.
-const volatile char starter[NAME];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -177,13 +158,6 @@ int sampled(void *context)
 	return 0;
 }
 
-static __always_inline int sleeps(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state != 0;
-	return ((struct task_struct___before *)task)->state != 0;
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_struct *next)
 {
@@ -251,21 +225,16 @@ int BPF_PROG(waking, struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 pid = bpf_get_current_pid_tgid(), differs = 0;
+	__u32 pid = bpf_get_current_pid_tgid();
 	struct thread *from = bpf_map_lookup_elem(&threads, &pid);
 	struct course *course = bpf_map_lookup_elem(&courses, &zero);
 	struct thread thread = {};
 	struct event *event;
-	char name[NAME];
-	int i;
 
 	if (!course)
 		return 0;
 	if (!from) {
-		bpf_get_current_comm(name, sizeof(name));
-		for (i = 0; i < NAME; i++)
-			differs |= name[i] ^ starter[i];
-		if (differs)
+		if (!is_starter())
 			return 0;
 		course->parent = parent->tgid;
 	} else if (from->armed) {
@@ -348,39 +317,4 @@ static __always_inline int interrupt_ends(void)
 	return 0;
 }
 
-SEC("tp_btf/irq_handler_entry")
-int irq_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-SEC("tp_btf/irq_handler_exit")
-int irq_ends(void *context)
-{
-	return interrupt_ends();
-}
-
-SEC("tp_btf/softirq_entry")
-int softirq_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-SEC("tp_btf/softirq_exit")
-int softirq_ends(void *context)
-{
-	return interrupt_ends();
-}
-
-// x86 only.
-SEC("tp_btf/local_timer_entry")
-int timer_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-SEC("tp_btf/local_timer_exit")
-int timer_ends(void *context)
-{
-	return interrupt_ends();
-}
+#include "interrupts.h"

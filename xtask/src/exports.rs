@@ -1,6 +1,5 @@
 //! What other tools make of the files that `tenbin profile --export` writes: speedscope in Chromium, `go tool
-//! pprof`, and Perfetto's definition of a trace. The Firefox Profiler comes in no package, so that its file
-//! is held only against its format, by a test of the crate that writes it.
+//! pprof`, the importer of the Firefox Profiler, and Perfetto's definition of a trace.
 
 use std::fs;
 
@@ -41,8 +40,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         fs::write(folder.join(name), text).map_err(failed)?;
     }
     fs::copy(workspace.root().join(STACKS), folder.join("stacks.json")).map_err(failed)?;
-    let files =
-        ["folded=folded.txt", "speedscope=speedscope.json", "pprof=pprof.pb", "perfetto=perfetto.pftrace"];
+    let files = [
+        "firefox=firefox.json",
+        "folded=folded.txt",
+        "perfetto=perfetto.pftrace",
+        "pprof=pprof.pb",
+        "speedscope=speedscope.json",
+    ];
     let exports = files.iter().flat_map(|file| ["--export", *file]);
     let export = host.command(&binary).arguments(["profile", "--from", "stacks.json"]).arguments(exports);
     export.directory(&folder).run()?;

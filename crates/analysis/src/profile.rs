@@ -27,7 +27,9 @@ pub fn document(profile: &Profile) -> Document {
         document.space().table(activities(&own));
     }
     if !waits.is_empty() {
-        document.space().line("Waiting for others: this time is that of what they waited for, and no cause");
+        document
+            .space()
+            .line("Waiting for others: this time belongs to what they waited for, and explains nothing");
         document.space().table(activities(&waits));
     }
     wakers(profile, &mut document);
@@ -272,8 +274,8 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
     let between = overhead.part(Event::Call).map(|call| call.between);
     match profile.observer {
         Observer::Exact => format!(
-            "Observing it took about {}: {parts}, as calls that were made to try it had it; {} of those show as user \
-             code, and the rest as time in the call.",
+            "Observing it took about {}: {parts}, measured on calls made for that; {} of each shows as user code, \
+             and the rest as time in the call.",
             overhead.total,
             between.unwrap_or_default()
         ),

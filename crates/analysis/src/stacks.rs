@@ -164,7 +164,7 @@ fn answer(stacks: &Stacks, sums: &Sums<'_>) -> String {
     }
     let whole = format!("{command} took {}, its {threads} together: {}.", stacks.wall, comma(parts));
     if sums.samples == 0 {
-        return format!("No tick of the clock came while it was on a CPU. {whole}");
+        return format!("The sampling clock never ticked while it was on a CPU. {whole}");
     }
     let named = sums.functions.iter().filter(|it| it.own > 0).take(3).map(|function| {
         let share = function.own as f64 / sums.samples as f64;

@@ -62,30 +62,31 @@ fn inline(text: &str) -> Markup {
     }
 }
 
-/// A table that is moved sideways where it does not fit, by keys as well.
+/// A table that is moved sideways where it does not fit, by keys as well. Its rows and cells end where the
+/// next ones begin, and its headers are those of their row or column by where they stand: HTML, sections
+/// 13.1.2.4 and 4.9.12.2.
 fn drawn(table: &Table) -> Markup {
     let name = table.header.first().map_or("Table", String::as_str);
     let is_words = |column: usize| column == 0 || table.words.contains(&column);
     html! {
         div.wide role="region" tabindex="0" aria-label=(format!("Table by {name}")) {
             table {
-                thead { tr {
-                    @for (column, text) in table.header.iter().enumerate() {
-                        th scope="col" class=[is_words(column).then_some("words")] { (text) }
-                    }
-                } }
-                tbody {
-                    @for (row_number, row) in table.rows.iter().enumerate() {
-                        tr {
-                            @for (column, text) in row.iter().enumerate() {
-                                @if column == 0 {
-                                    th scope="row" { (text) }
-                                } @else {
-                                    td class=[cell_class(table, row_number, column)] {
-                                        @if is_words(column) { (inline(text)) } @else { (text) }
-                                    }
-                                }
-                            }
+                thead;
+                tr;
+                @for (column, text) in table.header.iter().enumerate() {
+                    th class=[is_words(column).then_some("words")];
+                    (text)
+                }
+                tbody;
+                @for (row_number, row) in table.rows.iter().enumerate() {
+                    tr;
+                    @for (column, text) in row.iter().enumerate() {
+                        @if column == 0 {
+                            th;
+                            (text)
+                        } @else {
+                            td class=[cell_class(table, row_number, column)];
+                            @if is_words(column) { (inline(text)) } @else { (text) }
                         }
                     }
                 }

@@ -355,7 +355,7 @@ impl Profiler {
         let mut profiler = Self { loaded, starter, no_faults, costs: Costs::default() };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
-            why: "its tracepoints took the programs, which then saw nothing of calls that were made to try them"
+            why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
                 .into(),
         })?;
         Ok(profiler)

@@ -419,7 +419,7 @@ fn finish(loaded: &Ebpf, recording: &mut Recording) -> Result<(), String> {
     (recording.dropped, recording.collided, recording.lost) = (course.dropped, course.collided, course.lost);
     if course.parent != 0 && course.parent != id() {
         recording.no_mappings =
-            Some("this process has another number for programs in the kernel, as in a container".into());
+            Some("BPF programs see this process by another PID, as in a container".into());
     }
     // Threads that are away still.
     for entry in HashMap::<_, u32, RawThread>::try_from(of("threads")?).map_err(text)?.iter() {

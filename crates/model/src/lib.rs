@@ -3,9 +3,9 @@
 //! This crate holds values and their invariants. It does no input or output, reads no clock and knows no
 //! statistics, so every other room may depend on it and it depends on none.
 //!
-//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`verdict`], [`claim`], [`calibration`],
-//! [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`architecture`], [`elf`], [`order`],
-//! [`rows`], [`words`].
+//! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`finding`], [`verdict`], [`claim`],
+//! [`calibration`], [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`profile`],
+//! [`stacks`], [`lines`], [`schema`], [`architecture`], [`elf`], [`order`], [`rows`], [`words`].
 
 pub mod architecture;
 pub mod attribution;
@@ -22,6 +22,7 @@ pub mod profile;
 pub mod rows;
 pub mod run;
 pub mod sample;
+pub mod schema;
 pub mod sizes;
 pub mod stacks;
 pub mod topology;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
+use crate::schema::{Schema, Shape};
 use crate::unit::Picoseconds;
 
 /// Where the time of a command, with all its processes and threads, went.
@@ -15,7 +16,7 @@ use crate::unit::Picoseconds;
 pub struct Profile {
     /// Name and version of this shape.
     #[schemars(extend("const" = Profile::SCHEMA))]
-    pub schema: Schema,
+    pub schema: Schema<Self>,
     /// The words of its command line; none where a file does not say.
     pub command: Vec<String>,
     /// How it was observed.
@@ -47,33 +48,8 @@ pub struct Profile {
     pub snapshots: Option<Snapshots>,
 }
 
-impl Profile {
-    /// Name and version of this shape.
-    pub const SCHEMA: &'static str = "tenbin-profile-1";
-}
-
-/// [`Profile::SCHEMA`]: nothing else is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
-pub struct Schema;
-
-impl From<Schema> for String {
-    fn from(_: Schema) -> Self {
-        Profile::SCHEMA.into()
-    }
-}
-
-impl TryFrom<String> for Schema {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        if name == Profile::SCHEMA {
-            Ok(Self)
-        } else {
-            Err(format!("it is {name:?} and no {}", Profile::SCHEMA))
-        }
-    }
+impl Shape for Profile {
+    const SCHEMA: &'static str = "tenbin-profile-1";
 }
 
 /// How a command was observed.

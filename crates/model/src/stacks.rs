@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
+use crate::schema::{Schema, Shape};
 use crate::unit::Picoseconds;
 
 /// Where the threads of a command were, by samples on a CPU and by each time that they left one.
@@ -13,7 +14,7 @@ use crate::unit::Picoseconds;
 pub struct Stacks {
     /// Name and version of this shape.
     #[schemars(extend("const" = Stacks::SCHEMA))]
-    pub schema: Schema,
+    pub schema: Schema<Self>,
     /// The words of its command line.
     pub command: Vec<String>,
     /// When it was begun, as ISO 8601 has it.
@@ -38,10 +39,11 @@ pub struct Stacks {
     pub unseen: Vec<String>,
 }
 
-impl Stacks {
-    /// Name and version of this shape.
-    pub const SCHEMA: &'static str = "tenbin-stacks-1";
+impl Shape for Stacks {
+    const SCHEMA: &'static str = "tenbin-stacks-1";
+}
 
+impl Stacks {
     /// The frames of a stack by their places, the innermost first.
     pub fn frames_of(&self, stack: Option<u32>) -> impl Iterator<Item = u32> + '_ {
         let of = |place: u32| self.stacks.get(place as usize);
@@ -71,30 +73,6 @@ impl Stacks {
             }
         }
         Ok(())
-    }
-}
-
-/// [`Stacks::SCHEMA`]: nothing else is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
-pub struct Schema;
-
-impl From<Schema> for String {
-    fn from(_: Schema) -> Self {
-        Stacks::SCHEMA.into()
-    }
-}
-
-impl TryFrom<String> for Schema {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, Self::Error> {
-        if name == Stacks::SCHEMA {
-            Ok(Self)
-        } else {
-            Err(format!("it is {name:?} and no {}", Stacks::SCHEMA))
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use tenbin_analysis::stacks::export::Kind;
 use tenbin_lab::profile::kernel::Unprofiled;
 use tenbin_lab::profile::stacks;
+use tenbin_model::schema::Shape;
 use tenbin_model::{Machine, Stacks};
 
 use crate::measurement::date;

@@ -56,7 +56,8 @@ fn a_report_holds_every_headline_and_is_always_the_same() {
 fn the_picture_of_the_readme_is_of_its_run() {
     const STYLE: &str = "svg{background:#fff}text{font:12px system-ui,sans-serif;fill:#1b1b1f}path{fill:none}\
         .grid{stroke:#dcdde1}.one{stroke:#85888f;stroke-dasharray:3 3}.interval{stroke:#0060a8;stroke-width:3}\
-        .mark{fill:#0060a8}g text{paint-order:stroke;stroke:#fff;stroke-width:4px}";
+        .mark{stroke:#0060a8;stroke-width:10;stroke-linecap:round}.middle{text-anchor:middle}\
+        .end{text-anchor:end}g text{paint-order:stroke;stroke:#fff;stroke-width:4px}";
     let place = Place::new();
     let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/pages/survey.db"));
     fs::copy(kept, place.path("store.db")).unwrap();
@@ -98,7 +99,7 @@ fn runs_stand_side_by_side_and_what_moved_is_first() {
     assert!(html.contains("<td class=\"more3\">"), "{html}");
     assert!(html.contains("(+13.6 %)"), "{html}");
     // By what a reader calls them, and with what a mark is about.
-    assert!(html.contains(">before</th>") && html.contains(">after</th>"), "{html}");
+    assert!(html.contains(">before<") && html.contains(">after<"), "{html}");
     assert!(html.contains("Within each run old against &lt;b&gt;new&lt;/b&gt;:</li>"), "{html}");
     assert!(html.contains("&lt;b&gt;new&lt;/b&gt;") && !html.contains("<b>new</b>"), "{html}");
 }

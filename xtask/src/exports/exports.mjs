@@ -44,6 +44,27 @@ assert.deepEqual(perfetto.slices, {
 });
 console.log("Perfetto's definition of a trace: samples and slices are those of stacks.json");
 
+// The Firefox Profiler's own importer asks for a later Node.js than Debian has, and leaves a server behind.
+const firefox = (...words) => {
+  const node = `node_modules/node-linux-${process.arch}/bin/node`;
+  const importer = "node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js";
+  return execFileSync(node, [importer, ...words], { env: { ...process.env, HOME: process.cwd() }, timeout: 120_000 });
+};
+firefox("load", "firefox.json");
+try {
+  const { threads } = JSON.parse(firefox("thread", "list", "--json"));
+  assert.deepEqual(threads.map(({ tid }) => Number(tid)), stacks.threads.map(({ thread }) => thread));
+  for (const { threadHandle, threadIndex } of threads) {
+    const { functions } = JSON.parse(firefox("thread", "functions", "--thread", threadHandle, "--json"));
+    const read = Object.fromEntries(functions.map(({ name, selfSamples }) => [name, Math.round(selfSamples * 1e6)]));
+    const own = stacks.samples.filter(({ thread }) => thread === threadIndex);
+    assert.deepEqual(withoutZeros(read), sums(own, marked("")), `Firefox Profiler, ${threadHandle}`);
+  }
+} finally {
+  firefox("stop", "--all");
+}
+console.log("Firefox Profiler: every function of every thread has the time that it has in stacks.json");
+
 // A time as speedscope shows it, in nanoseconds, with half of its last digit.
 const shown = (text) => {
   const [, digits, unit] = text.match(/^([\d,.]+)\s*(ns|µs|ms|s|)/);

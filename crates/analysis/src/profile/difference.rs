@@ -283,12 +283,12 @@ fn why(cause: &Cause) -> String {
     let own = match kind {
         None => {
             return match &**activity {
-                QUEUE => format!("is {more} time in the queue for a CPU, which something else had"),
+                QUEUE => format!("is {more} time in the queue for a CPU that something else used"),
                 _ => format!("is {more} time for which it was stopped"),
             };
         }
         Some(Kind::User) => return format!("is user code that runs {longer}"),
-        Some(Kind::Wait) => return format!("is waits in {activity} that are {longer}"),
+        Some(Kind::Wait) => return format!("is {longer} waits in {activity}"),
         Some(Kind::Call) => format!("of {activity}"),
         Some(Kind::Fault | Kind::Interrupt) => String::new(),
     };
@@ -304,7 +304,7 @@ fn why(cause: &Cause) -> String {
         let noun = if count == 1 { noun.to_owned() } else { format!("{noun}s") };
         return format!("is {count} {more} {noun}{own}");
     }
-    format!("is {noun}s{own} that are {longer}")
+    format!("is {longer} {noun}s{own}")
 }
 
 /// A length of time with its interval.
@@ -447,11 +447,11 @@ mod tests {
         let cases = [
             (with("user code", 0, 200.0, 0.0), "is user code that runs longer"),
             (with("read", 3000, 150.0, 20.0), "is 2000 more calls of read"),
-            (with("read", 1000, 50.0, 120.0), "is calls of read that are longer"),
-            (with("read", 1000, 150.0, 20.0), "is calls of read that are longer"),
+            (with("read", 1000, 50.0, 120.0), "is longer calls of read"),
+            (with("read", 1000, 150.0, 20.0), "is longer calls of read"),
             (with("page fault", 5500, 110.0, 0.0), "is 5000 more page faults"),
-            (with("page fault", 500, 110.0, 0.0), "is page faults that are longer"),
-            (with("clock_nanosleep", 2, 0.1, 130.0), "is waits in clock_nanosleep that are longer"),
+            (with("page fault", 500, 110.0, 0.0), "is longer page faults"),
+            (with("clock_nanosleep", 2, 0.1, 130.0), "is longer waits in clock_nanosleep"),
             (with("interrupt", 4040, 101.0, 0.0), "is 4000 more interrupts"),
             (with("user code", 0, 30.0, 0.0), "is user code that runs shorter"),
         ];

@@ -1,6 +1,7 @@
 use super::export::Kind;
 use super::*;
-use tenbin_model::stacks::{Schema, Stack, Thread};
+use tenbin_model::schema::Schema;
+use tenbin_model::stacks::{Stack, Thread};
 
 /// Two threads: 60 samples in `one` and 40 in `two`, a wait of 2 s in `main`, a queue, and what has no stack.
 fn stacks() -> Stacks {
@@ -29,7 +30,7 @@ fn stacks() -> Stacks {
     samples.push(sample(50, 1, None, State::OnCpu, 10, 10));
     let thread = |thread| Thread { process: 7, thread, name: "spin".into() };
     Stacks {
-        schema: Schema,
+        schema: Schema::new(),
         command: vec!["./spin".into()],
         wall: Picoseconds::from_millis(2103),
         period: Picoseconds::from_millis(1),

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::svg::{self, Frame, WIDTH, short, style, upwards};
+use super::svg::{self, Frame, Pen, WIDTH, short, style, upwards};
 use crate::scale::Scale;
 use crate::{Axis, Bars, Unit};
 
@@ -33,23 +33,25 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     let each = bars.labels.len().div_ceil(LABELS).max(1);
     let body = html! {
         (upwards(frame, &axis, &up))
-        @for (row, label) in bars.labels.iter().enumerate().step_by(each) {
-            text x=(short(right(row))) y=(short(frame.bottom + 16.0)) text-anchor="middle" { (label) }
+        g.middle {
+            @for (row, label) in bars.labels.iter().enumerate().step_by(each) {
+                text x=(short(right(row))) y=(short(frame.bottom + 16.0)) { (label) }
+            }
         }
-        text x=(short(frame.right)) y=(short(frame.bottom + 34.0)) text-anchor="end" { (bars.rows) }
+        text.end x=(short(frame.right)) y=(short(frame.bottom + 34.0)) { (bars.rows) }
         @for (number, (row, words)) in bars.marks.iter().enumerate() {
             @let place = right(*row);
             path.one d=(format!("M{} {}V{}", short(place), short(frame.top), short(frame.bottom))) {}
             // Neighbours stand at two heights, so that they can be read.
             @let height = frame.top - 6.0 - 14.0 * (number % 2) as f64;
-            text x=(short(place)) y=(short(height)) text-anchor="middle" { (words) }
+            text.middle x=(short(place)) y=(short(height)) { (words) }
         }
         @for (number, series) in bars.series.iter().enumerate() {
             @let points: Vec<(f64, f64)> = series.times.iter().enumerate().filter_map(|(row, time)| {
                 Some((right(row), up.place((*time)?.0 as f64)))
             }).collect();
-            path class=(format!("{} curve", style(number))) d=(path(&points, 'L')) {}
-            path class=(format!("{} dots", style(number))) d=(path(&points, 'M')) {}
+            path class=(format!("{} curve", style(number))) d=(path(&points, Pen::line)) {}
+            path class=(format!("{} dots", style(number))) d=(path(&points, Pen::dot)) {}
         }
     };
     let names = || bars.series.iter().map(|series| series.name.as_str());
@@ -64,11 +66,8 @@ pub(super) fn bars(bars: &Bars) -> Markup {
     svg::figure(&title, &svg::drawn(&title, HEIGHT, &body), &below)
 }
 
-/// Points that are joined (`L`) or stand for themselves (`M`).
-fn path(points: &[(f64, f64)], pen: char) -> String {
-    let each = points.iter().enumerate().map(|(number, (right, up))| {
-        let (pen, dot) = if pen == 'M' { ('M', "h0") } else { (if number == 0 { 'M' } else { pen }, "") };
-        format!("{pen}{} {}{dot}", short(*right), short(*up))
-    });
-    each.collect()
+fn path(points: &[(f64, f64)], draw: impl Fn(&mut Pen, (f64, f64))) -> String {
+    let mut pen = Pen::default();
+    points.iter().for_each(|place| draw(&mut pen, *place));
+    pen.moves()
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::svg::{self, Frame, WIDTH, axes, short, style};
+use super::svg::{self, Frame, Pen, WIDTH, axes, style};
 use crate::scale::Scale;
 use crate::{Chart, Curve, Style};
 
@@ -32,17 +32,13 @@ fn class(style: Style) -> &'static str {
     }
 }
 
-/// What a pen does. A dot is a line of no length with round ends.
 fn path(curve: &Curve, (x, y): (&Scale, &Scale)) -> String {
-    let mut path = String::new();
-    for (number, point) in curve.points.iter().enumerate() {
-        let (right, up) = (short(x.place(point.0)), short(y.place(point.1)));
-        path.push_str(&match (curve.style, number) {
-            (Style::Dots, _) => format!("M{right} {up}h0"),
-            (_, 0) => format!("M{right} {up}"),
-            (Style::Line, _) => format!("L{right} {up}"),
-            (Style::Steps, _) => format!("H{right}V{up}"),
-        });
+    let mut pen = Pen::default();
+    let places = curve.points.iter().map(|point| (x.place(point.0), y.place(point.1)));
+    match curve.style {
+        Style::Dots => places.for_each(|place| pen.dot(place)),
+        Style::Line => places.for_each(|place| pen.line(place)),
+        Style::Steps => pen.stairs(places),
     }
-    path
+    pen.moves()
 }

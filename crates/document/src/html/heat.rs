@@ -34,15 +34,17 @@ pub(super) fn heat(heat: &Heat) -> Markup {
     let height = size.min(40.0);
     let has_figures = count <= FIGURES;
     let body = html! {
-        @for (column, label) in labels.iter().enumerate() {
-            @if count <= FIGURES * 2 || column % 8 == 0 {
-                text x=(short(margin + size * (column as f64 + 0.5))) y="14" text-anchor="middle" { (label) }
+        g.middle {
+            @for (column, label) in labels.iter().enumerate() {
+                @if count <= FIGURES * 2 || column % 8 == 0 {
+                    text x=(short(margin + size * (column as f64 + 0.5))) y="14" { (label) }
+                }
             }
         }
         @for (row, (label, times)) in labels.iter().zip(&times).enumerate() {
             @let top = 20.0 + height * row as f64;
             @if count <= FIGURES * 2 || row % 8 == 0 {
-                text x=(short(margin - 6.0)) y=(short(top + height / 2.0 + 4.0)) text-anchor="end" { (label) }
+                text.end x=(short(margin - 6.0)) y=(short(top + height / 2.0 + 4.0)) { (label) }
             }
             @for (column, time) in times.iter().enumerate() {
                 @if let Some(time) = time.filter(|time| *time > 0.0) {
@@ -51,8 +53,9 @@ pub(super) fn heat(heat: &Heat) -> Markup {
                         fill-opacity=(format!("{:.2}", shade.place(time)))
                         { title { (label) " to " (labels[column]) ": " (three_digits(time)) " ns" } }
                     @if has_figures {
-                        text x=(short(left + size / 2.0)) y=(short(top + height / 2.0 + 4.0))
-                            text-anchor="middle" { (three_digits(time)) }
+                        text.middle x=(short(left + size / 2.0)) y=(short(top + height / 2.0 + 4.0)) {
+                            (three_digits(time))
+                        }
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use tenbin_model::Verdict;
 
-use super::svg::{self, WIDTH, short};
+use super::svg::{self, Pen, WIDTH, short};
 use super::verdict_class;
 use crate::page::{sign, words};
 use crate::scale::Scale;
@@ -79,33 +79,42 @@ fn drawing(title: &str, rows: &[Estimate], scale: &Scale) -> Markup {
     let bottom = top + 8.0;
     let ratio = Axis { name: String::new(), unit: Unit::Ratio, is_logarithmic: true };
     let body = html! {
-        @for value in scale.ticks(9) {
-            @let place = short(scale.place(value));
-            path.grid d=(format!("M{place} 0V{}", short(bottom))) {}
-            text x=(place) y=(short(bottom + 16.0)) text-anchor="middle" { (ratio.digits(value)) }
-        }
+        (svg::along(scale, 9, 0.0, bottom, |value| ratio.digits(value)))
         path.one d=(format!("M{} 0V{}", short(scale.place(1.0)), short(bottom))) {}
-        @for (row, name, top, figure) in lines {
-            @let line = figure + 9.0;
-            g class=(verdict_class(row.verdict)) {
-                title { (row.name) ": " (row.figure) ", " (words(row.verdict)) }
-                text x=(EDGE) y=(short(top)) { (name) }
-                text x=(short(WIDTH - EDGE)) y=(short(figure)) text-anchor="end" { (row.figure) }
-                path.interval d=(format!(
-                    "M{} {line}H{}", short(scale.place(row.low)), short(scale.place(row.high))
-                )) {}
-                @let place = scale.place(row.ratio);
-                @match row.verdict {
-                    Verdict::Different => { circle.mark cx=(short(place)) cy=(line) r="5" {} }
-                    Verdict::Equivalent => {
-                        rect.mark x=(short(place - 4.5)) y=(short(line - 4.5)) width="9" height="9" {}
-                    }
-                    Verdict::Refused => { circle.open cx=(short(place)) cy=(line) r="4.5" {} }
+        g {
+            @for (row, name, top, figure) in &lines {
+                text x=(EDGE) y=(short(*top)) {
+                    @if *name != row.name { title { (row.name) } }
+                    (name) " "
+                    @let below = (figure != top).then(|| short(*figure));
+                    tspan.end x=(short(WIDTH - EDGE)) y=[below] { (row.figure) }
                 }
             }
         }
+        @for verdict in [Verdict::Different, Verdict::Equivalent, Verdict::Refused] {
+            (marks(verdict, lines.iter().map(|(row, _, _, figure)| (*row, figure + 9.0)), scale))
+        }
     };
     svg::drawn(title, bottom + 24.0, &body)
+}
+
+/// The intervals with this verdict, each at its height, and a dot, a square or a ring at each ratio.
+fn marks<'a>(verdict: Verdict, lines: impl Iterator<Item = (&'a Estimate, f64)>, scale: &Scale) -> Markup {
+    let (mut lengths, mut ratios) = (String::new(), Pen::default());
+    for (row, height) in lines.filter(|(row, _)| row.verdict == verdict) {
+        let [low, high] = [row.low, row.high].map(|end| short(scale.place(end)));
+        lengths.push_str(&format!("M{low} {height}H{high}"));
+        ratios.dot((scale.place(row.ratio), height));
+    }
+    if lengths.is_empty() {
+        return html! {};
+    }
+    let (class, ratios) = (verdict_class(verdict), ratios.moves());
+    html! {
+        path class=(format!("interval {class}")) d=(lengths) {}
+        path class=(format!("mark {class}")) d=(ratios) {}
+        @if verdict == Verdict::Refused { path.hole d=(ratios) {} }
+    }
 }
 
 /// About how wide words are in the style sheet's letters of 12 pixels, in a wide one of the usual fonts.

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
+use super::svg::Pen;
 use super::*;
 use crate::{
     Axis, Bars, Chart, Curve, Estimate, Heat, Intervals, Mark, Page, Samples, Section, Series, Style,
@@ -176,12 +177,12 @@ fn many_ratios_are_several_drawings_on_one_scale() {
 fn a_figure_stands_below_a_name_that_leaves_no_room() {
     let figure = |name: &str| {
         let html = ratios(name, 1);
-        html.contains("y=\"17\" text-anchor=\"end\"")
+        html.contains("<tspan class=\"end\" x=\"696\">")
     };
     assert!(figure("a : b"));
     assert!(!figure(&"CLOCK_MONOTONIC ".repeat(5)));
     // Wide letters are cut sooner.
-    assert!(ratios(&"測".repeat(80), 1).contains(&format!(">{}…<", "測".repeat(55))));
+    assert!(ratios(&"測".repeat(80), 1).contains(&format!(">{}… <tspan", "測".repeat(55))));
 }
 
 #[test]
@@ -234,4 +235,20 @@ fn one_page_looks_like_this() {
     };
     let html = page.html();
     insta::assert_snapshot!(html.split_once("</head>").unwrap().1);
+}
+
+#[test]
+fn a_pen_moves_from_where_it_is_by_tenths_of_a_pixel() {
+    let moves = |draw: &dyn Fn(&mut Pen)| {
+        let mut pen = Pen::default();
+        draw(&mut pen);
+        pen.moves()
+    };
+    let places = [(10.0, 20.04), (10.5, 19.5), (9.96, 22.0)];
+    assert_eq!(moves(&|pen| places.iter().for_each(|place| pen.line(*place))), "m10 20l.5-.5l-.5 2.5");
+    assert_eq!(moves(&|pen| places.iter().for_each(|place| pen.dot(*place))), "m10 20h0m.5-.5h0m-.5 2.5h0");
+    // A step of less than a pixel is part of the one before.
+    let stairs = [(10.0, 20.0), (10.4, 18.0), (10.9, 17.0), (11.0, 15.0), (14.0, 15.0), (14.2, 12.5)];
+    assert_eq!(moves(&|pen| pen.stairs(stairs.into_iter())), "m10 20v-3h1v-2h3v-2.5");
+    assert_eq!(moves(&|pen| pen.stairs(std::iter::empty())), "");
 }

@@ -6,7 +6,8 @@ use tenbin_metal::profiler::Cost;
 use tenbin_metal::profiler::length;
 use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;
-use tenbin_model::profile::{Activity, Event, Kind, Observer, Overhead, OverheadPart, Schema, Thread};
+use tenbin_model::profile::{Activity, Event, Kind, Observer, Overhead, OverheadPart, Thread};
+use tenbin_model::schema::Schema;
 use tenbin_model::words::counted as counted_noun;
 use tenbin_model::{Order, Picoseconds, Profile};
 
@@ -27,7 +28,7 @@ pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
     let charged = Usage::of_children().since(&before);
     let faults = charged.minor_faults + charged.major_faults;
     Ok(Profile {
-        schema: Schema,
+        schema: Schema::new(),
         command: words,
         observer: Observer::Exact,
         started,

@@ -11,9 +11,9 @@ use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;
 use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::profile::{
-    Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Schema, Split,
-    Thread, Waker,
+    Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Split, Thread, Waker,
 };
+use tenbin_model::schema::Schema;
 use tenbin_model::words::counted;
 use tenbin_model::{Machine, Order, Picoseconds, Profile};
 
@@ -61,7 +61,7 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
     }
     let activities = activities(&observation.rows);
     Ok(Profile {
-        schema: Schema,
+        schema: Schema::new(),
         command: words,
         observer: Observer::Kernel,
         started,

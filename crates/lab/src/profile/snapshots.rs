@@ -12,9 +12,10 @@ use tenbin_metal::profiler::{Unattached, length};
 use tenbin_metal::snapshots::{self, Seen, Watched, Where};
 use tenbin_metal::usage::Usage;
 use tenbin_model::profile::{
-    Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Schema, Snapshots,
-    Split, Thread,
+    Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Snapshots, Split,
+    Thread,
 };
+use tenbin_model::schema::Schema;
 use tenbin_model::words::percent;
 use tenbin_model::{Order, Picoseconds, Profile};
 
@@ -58,7 +59,7 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
         unseen.push(killed(deadline));
     }
     Ok(Profile {
-        schema: Schema,
+        schema: Schema::new(),
         command: words,
         observer: Observer::Snapshots,
         started,

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tenbin_metal::child::End;
 use tenbin_metal::profiler::length;
 use tenbin_metal::stacks::{Event, Recorder, Recording, period};
-use tenbin_model::stacks::{Frame, Sample, Schema, Stack, State, Thread};
+use tenbin_model::schema::Schema;
+use tenbin_model::stacks::{Frame, Sample, Stack, State, Thread};
 use tenbin_model::{Machine, Picoseconds, Stacks};
 
 use super::exit_status;
@@ -79,7 +80,7 @@ fn named(recording: &Recording, period: u64) -> Stacks {
         name: name.clone(),
     };
     Stacks {
-        schema: Schema,
+        schema: Schema::new(),
         wall: length(recording.ended.saturating_sub(recording.began)),
         period: Picoseconds(period.saturating_mul(1000)),
         frames: tree.frames,
