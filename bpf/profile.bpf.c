@@ -33,7 +33,7 @@ enum { RUNNING, QUEUED, BLOCKED };
 // Powers of two of a nanosecond.
 #define LENGTHS 48
 
-// Threads that ended, of which each is kept.
+// Threads that ended, of which each is kept until it is read.
 #define LISTED 1024
 
 struct split {
@@ -88,8 +88,6 @@ struct course {
 	__u32 on; // 0 before, 1 while, 2 after the first process is there
 	__u32 running;
 	__u32 queued;
-	__u32 listed; // threads that ended
-	__u32 padding;
 	__u64 mark;
 	__u64 began;
 	__u64 ended;
@@ -144,10 +142,10 @@ struct {
 } free_slots SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(type, BPF_MAP_TYPE_QUEUE);
 	__uint(max_entries, LISTED);
-	__type(key, __u32);
-	__type(value, struct thread);
+	__uint(key_size, 0);
+	__uint(value_size, sizeof(struct thread));
 } ended SEC(".maps");
 
 struct {
@@ -178,7 +176,23 @@ struct {
 	__type(value, struct woken);
 } wakes SEC(".maps");
 
+// Whether programs of tracepoints may take a lock. In Linux 5.10 they may not, and how many threads ran at a time is
+// not known.
+const volatile __u32 locks = 1;
+
 static const __u32 zero;
+
+static __always_inline void lock(struct course *course)
+{
+	if (locks)
+		bpf_spin_lock(&course->lock);
+}
+
+static __always_inline void unlock(struct course *course)
+{
+	if (locks)
+		bpf_spin_unlock(&course->lock);
+}
 
 static __always_inline struct thread *in_slot(__u32 slot)
 {
@@ -281,12 +295,12 @@ static __always_inline void forget_fault(struct thread *thread)
 // Moves a thread of the command from one state to another; -1 is none.
 static __always_inline void move(__u64 now, int from, int to, __u32 row)
 {
-	struct course *course = bpf_map_lookup_elem(&courses, &zero);
+	struct course *course = locks ? bpf_map_lookup_elem(&courses, &zero) : 0;
 	__u64 passed;
 
 	if (!course)
 		return;
-	bpf_spin_lock(&course->lock);
+	lock(course);
 	if (course->on == 1) {
 		passed = now - course->mark;
 		if ((__s64)passed > 0) {
@@ -301,7 +315,7 @@ static __always_inline void move(__u64 now, int from, int to, __u32 row)
 		course->running += (to == RUNNING) - (from == RUNNING);
 		course->queued += (to == QUEUED) - (from == QUEUED);
 	}
-	bpf_spin_unlock(&course->lock);
+	unlock(course);
 }
 
 // Puts a thread on a CPU that is on it already. Now and then the kernel switches and its tracepoint reports nothing;
@@ -328,7 +342,7 @@ static __noinline int catch_up(struct cpu *cpu, __u32 pid)
 	move(now, thread->state, RUNNING, thread->row);
 	thread->state = RUNNING;
 	if (tally)
-		__sync_fetch_and_add(&tally->unseen, 1);
+		__sync_fetch_and_add(&tally->unseen, !thread->armed);
 	return 0;
 }
 
@@ -413,6 +427,11 @@ int fault_ends(void *context)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
+	// Before it has executed something, a fault in a call is part of that: of execve there is nothing else to keep.
+	if (thread->armed && thread->outer != USER) {
+		forget_fault(thread);
+		return 0;
+	}
 	close(thread, now, 1, 0);
 	thread->row = thread->outer;
 	thread->entered = thread->outer_entered;
@@ -490,7 +509,7 @@ int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_
 		move(now, RUNNING, state, thread->row);
 		tally = bpf_map_lookup_elem(&tallies, &zero);
 		if (tally)
-			__sync_fetch_and_add(&tally->switches, 1);
+			__sync_fetch_and_add(&tally->switches, !thread->armed);
 	}
 	cpu->slot = 0;
 	cpu->pid = pid = next->pid;
@@ -561,7 +580,9 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	tally = bpf_map_lookup_elem(&tallies, &zero);
 	if (!tally)
 		return 0;
-	__sync_fetch_and_add(&tally->threads, 1);
+	// One that is armed begins when it executes something.
+	if (from)
+		__sync_fetch_and_add(&tally->threads, 1);
 	if (bpf_map_pop_elem(&free_slots, &slot)) {
 		__sync_fetch_and_add(&tally->lost, 1);
 		return 0;
@@ -585,6 +606,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(executed, struct task_struct *task, int old)
 {
 	struct course *course = bpf_map_lookup_elem(&courses, &zero);
+	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
 	__u32 slot, *found, pid = task->pid, before = old;
 	struct thread *thread = on_this_cpu();
 	__u32 row;
@@ -607,12 +629,14 @@ int BPF_PROG(executed, struct task_struct *task, int old)
 	// What it did before was the work of the program that starts it.
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
-	thread->armed = 0;
 	thread->began = thread->entered;
 	thread->user = (struct split){};
 	thread->kernel = thread->faults = thread->interrupts = thread->queued = thread->blocked = 0;
+	thread->armed = 0;
 	row = thread->row < ROWS ? thread->row : USER;
-	bpf_spin_lock(&course->lock);
+	if (tally)
+		__sync_fetch_and_add(&tally->threads, 1);
+	lock(course);
 	course->on = 1;
 	course->began = thread->entered;
 	course->mark = now;
@@ -620,7 +644,7 @@ int BPF_PROG(executed, struct task_struct *task, int old)
 	course->run[1] = thread->here.on_cpu;
 	course->waited = thread->here.queued;
 	course->stood[row] = thread->here.blocked;
-	bpf_spin_unlock(&course->lock);
+	unlock(course);
 	return 0;
 }
 
@@ -629,8 +653,8 @@ int BPF_PROG(exited, struct task_struct *task)
 {
 	struct course *course = bpf_map_lookup_elem(&courses, &zero);
 	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
-	struct thread *kept, *thread;
-	__u32 number = USER, slot, at, pid = task->pid;
+	struct thread *thread;
+	__u32 number = USER, slot, pid = task->pid;
 	struct row *row;
 	__u64 now;
 
@@ -640,6 +664,8 @@ int BPF_PROG(exited, struct task_struct *task)
 	slot = cpu->slot;
 	if (!thread)
 		return 0;
+	// An interrupt that comes from here on is after its end.
+	cpu->slot = 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(thread);
@@ -653,17 +679,13 @@ int BPF_PROG(exited, struct task_struct *task)
 		add(&row->split, &thread->user);
 	thread->ended = now;
 	move(now, RUNNING, -1, USER);
-	bpf_spin_lock(&course->lock);
-	at = course->listed++;
+	lock(course);
 	if (thread->first && course->on == 1) {
 		course->on = 2;
 		course->ended = now;
 	}
-	bpf_spin_unlock(&course->lock);
-	kept = bpf_map_lookup_elem(&ended, &at);
-	if (kept)
-		*kept = *thread;
-	cpu->slot = 0;
+	unlock(course);
+	bpf_map_push_elem(&ended, thread, BPF_ANY);
 	bpf_map_delete_elem(&slot_of, &pid);
 	bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
 	return 0;

@@ -9,7 +9,7 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-use aya::maps::{Array, HashMap, MapData, PerCpuArray, Stack};
+use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
@@ -152,8 +152,6 @@ struct RawCourse {
     on: u32,
     running: u32,
     queued: u32,
-    listed: u32,
-    padding: u32,
     mark: u64,
     began: u64,
     ended: u64,
@@ -272,17 +270,24 @@ pub struct Thread {
     pub blocked: u64,
 }
 
-/// What a command did.
+/// How many threads ran at a time, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Observation {
-    /// From the call that executed it to the end of its first process, in ns.
-    pub wall: u64,
-    /// For how many ns 1, 2, 3 … of its threads ran at once, the last one for all above.
+pub struct Course {
+    /// For how long 1, 2, 3 … of them ran at once, the last one for all above.
     pub running: Vec<u64>,
     /// None ran, and one was queued.
     pub queued: u64,
     /// All were blocked, by what ended that.
     pub stood: Vec<(Doing, u64)>,
+}
+
+/// What a command did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// From the call that executed it to the end of its first process, in ns.
+    pub wall: u64,
+    /// How many of its threads ran at a time. None where programs of tracepoints may take no lock.
+    pub course: Option<Course>,
     /// By row.
     pub rows: Vec<Row>,
     /// In the order in which they ended, those that did not at the end.
@@ -302,6 +307,8 @@ pub struct Observation {
 #[derive(Debug)]
 pub struct Profiler {
     loaded: Ebpf,
+    /// Whether programs of tracepoints may take a lock.
+    locks: bool,
     starter: String,
     /// Why page faults are not seen.
     pub no_faults: Option<String>,
@@ -320,39 +327,21 @@ impl Profiler {
             why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
         })?;
         let (starter, padded) = starter();
-        let mut loader = EbpfLoader::new();
-        loader.btf(Some(&types)).override_global("starter", &padded, true);
-        loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
-        loader.map_max_entries("free_slots", SLOTS);
-        let unloaded = |what: &str, error: &(dyn std::error::Error + 'static)| Unattached {
-            lacking: if is_denied(error) { Lacking::Rights } else { Lacking::Kernel },
-            why: format!("{what}: {}", chain(error)),
-        };
-        // What the build script packed can be unpacked.
-        let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
-        let mut loaded =
-            loader.load(&object).map_err(|error| unloaded("create what BPF programs add up in", &error))?;
-        let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
-            .map_err(|error| unloaded("fill a BPF map", &error))?;
-        // Slot 0 stands for none.
-        for slot in (1..SLOTS).rev() {
-            slots.push(slot, 0).map_err(|error| unloaded("fill a BPF map", &error))?;
-        }
-        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            if let (Err(error), true) = (load(&mut loaded, program, tracepoint, &types), is_everywhere) {
-                return Err(unloaded(&format!("load a BPF program for {tracepoint}"), &error));
-            }
-        }
+        let with = |locks: bool| load(&types, &padded, locks).map(|loaded| (loaded, locks));
+        let (mut loaded, locks) = with(true).or_else(|unattached| match unattached.lacking {
+            Lacking::Kernel => with(false),
+            _ => Err(unattached),
+        })?;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
         // machine does then is the same.
         let bare = Bare::measure();
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
             if let (Err(error), true) = (attach(&mut loaded, program), is_everywhere) {
-                return Err(unloaded(&format!("attach a BPF program to {tracepoint}"), &error));
+                return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
         let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
-        let mut profiler = Self { loaded, starter, no_faults, costs: Costs::default() };
+        let mut profiler = Self { loaded, locks, starter, no_faults, costs: Costs::default() };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
@@ -380,25 +369,22 @@ impl Profiler {
     }
 
     fn read(&mut self, now: u64) -> Result<Observation, String> {
+        let text = |error: aya::maps::MapError| chain(&error);
+        let mut raw = Vec::new();
+        let mut ended = Queue::<_, RawThread>::try_from(self.loaded.map_mut("ended").ok_or("no map ended")?)
+            .map_err(text)?;
+        while let Ok(thread) = ended.pop(0) {
+            // What executed nothing is no part of a command.
+            if thread.armed == 0 {
+                raw.push(thread);
+            }
+        }
         let loaded = &self.loaded;
         let of = |name: &str| loaded.map(name).ok_or_else(|| format!("no map {name}"));
-        let text = |error: aya::maps::MapError| chain(&error);
         let course: RawCourse = Array::try_from(of("courses")?).map_err(text)?.get(&0, 0).map_err(text)?;
         let tally: RawTally = Array::try_from(of("tallies")?).map_err(text)?.get(&0, 0).map_err(text)?;
         let threads = Array::<_, RawThread>::try_from(of("threads")?).map_err(text)?;
-        let ended = Array::<_, RawThread>::try_from(of("ended")?).map_err(text)?;
         let slots = HashMap::<_, u32, u32>::try_from(of("slot_of")?).map_err(text)?;
-        let mut raw = Vec::new();
-        let mut unarmed = 0;
-        for index in 0..course.listed.min(ended.len()) {
-            let thread = ended.get(&index, 0).map_err(text)?;
-            // It executed nothing, and so is no part of a command.
-            if thread.armed == 0 {
-                raw.push(thread);
-            } else {
-                unarmed += 1;
-            }
-        }
         let mut alive = Vec::new();
         for entry in slots.iter() {
             let (_, slot) = entry.map_err(text)?;
@@ -414,19 +400,55 @@ impl Profiler {
             }
         }
         let stood = course.stood.iter().zip(0..).filter(|(time, _)| **time > 0);
-        Ok(Observation {
-            wall: course.ended.saturating_sub(course.began),
+        let at_once = Course {
             running: course.run[1..].to_vec(),
             queued: course.waited,
             stood: stood.map(|(time, row)| (Doing::of(row), *time)).collect(),
+        };
+        Ok(Observation {
+            wall: course.ended.saturating_sub(course.began),
+            course: self.locks.then_some(at_once),
             rows: rows.into_iter().map(|(_, row)| row).collect(),
             threads: raw.iter().chain(&alive).map(thread).collect(),
-            began: u64::from(tally.threads.saturating_sub(unarmed)),
+            began: tally.threads.into(),
             lost: tally.lost.into(),
             switches: tally.switches,
             unseen_switches: tally.unseen,
         })
     }
+}
+
+/// What could not be done, and why.
+fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) -> Unattached {
+    Unattached {
+        lacking: if is_denied(error) { Lacking::Rights } else { Lacking::Kernel },
+        why: format!("{what}: {}", chain(error)),
+    }
+}
+
+/// The programs, which the kernel took and nothing calls yet.
+fn load(types: &Btf, starter: &[u8; NAME], locks: bool) -> Result<Ebpf, Unattached> {
+    let locks = u32::from(locks);
+    let mut loader = EbpfLoader::new();
+    loader.btf(Some(types)).override_global("starter", starter, true).override_global("locks", &locks, true);
+    loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
+    loader.map_max_entries("free_slots", SLOTS);
+    // What the build script packed can be unpacked.
+    let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
+    let loaded = loader.load(&object);
+    let mut loaded = loaded.map_err(|error| unattached("create what BPF programs add up in", &error))?;
+    let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
+        .map_err(|error| unattached("fill a BPF map", &error))?;
+    // Slot 0 stands for none.
+    for slot in (1..SLOTS).rev() {
+        slots.push(slot, 0).map_err(|error| unattached("fill a BPF map", &error))?;
+    }
+    for (program, tracepoint, is_everywhere) in TRACEPOINTS {
+        if let (Err(error), true) = (load_program(&mut loaded, program, tracepoint, types), is_everywhere) {
+            return Err(unattached(&format!("load a BPF program for {tracepoint}"), &error));
+        }
+    }
+    Ok(loaded)
 }
 
 fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut aya::maps::Map, Unattached> {
@@ -443,7 +465,7 @@ fn tracepoint<'a>(
     loaded.program_mut(program).map(TryInto::try_into).transpose()
 }
 
-fn load(loaded: &mut Ebpf, program: &str, at: &str, types: &Btf) -> Result<(), ProgramError> {
+fn load_program(loaded: &mut Ebpf, program: &str, at: &str, types: &Btf) -> Result<(), ProgramError> {
     tracepoint(loaded, program)?.map_or(Ok(()), |program| program.load(at, types))
 }
 
@@ -458,7 +480,7 @@ pub(crate) fn attach_tracepoint(
     at: &str,
     types: &Btf,
 ) -> Result<(), ProgramError> {
-    load(loaded, program, at, types)?;
+    load_program(loaded, program, at, types)?;
     attach(loaded, program)
 }
 
@@ -584,8 +606,17 @@ pub(crate) fn nanoseconds_now() -> u64 {
     u64::try_from(child::monotonic().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// An error with all that caused it.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+/// An error with all that caused it. Of the log of the kernel's verifier there is the last line that says what
+/// is wrong: those before it are how it got there, and those after it what that took.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(ProgramError::LoadError { io_error, verifier_log }) = error.downcast_ref() {
+        let is_sum = |line: &str| {
+            ["processed ", "verification time", "stack depth"].iter().any(|sum| line.starts_with(sum))
+        };
+        let log = verifier_log.to_string();
+        let wrong = log.lines().rfind(|line| !line.trim().is_empty() && !is_sum(line));
+        return wrong.map_or_else(|| io_error.to_string(), |wrong| format!("{io_error}: {wrong}"));
+    }
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

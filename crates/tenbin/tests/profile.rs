@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use tenbin_model::profile::{Kind, Observer};
+use tenbin_model::profile::{Event, Kind, Observer};
 use tenbin_model::stacks::State;
 use tenbin_model::{Picoseconds, Profile, Stacks};
 
@@ -75,6 +75,26 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
     let counts: u64 = profile.activities.iter().map(|activity| activity.count).sum();
     assert_eq!(sum(&[Kind::Call, Kind::Wait, Kind::Fault, Kind::Interrupt]), counts);
     assert!(profile.overhead.unwrap().total > Picoseconds::ZERO);
+}
+
+/// Faults while execve(2) copies its arguments come before the command is there, and are part of that call; what
+/// was done to measure the costs of observing is no part of the command.
+#[test]
+fn a_command_of_a_moment_has_all_of_its_time_and_no_more() {
+    let place = Place::new();
+    let long = "x".repeat(100_000);
+    let mut missing = u64::MAX;
+    for _ in 0..5 {
+        let Some((profile, _)) = profile(&place, &["true", &long]) else { return };
+        let [it] = profile.threads.as_slice() else { panic!("{:?}", profile.threads) };
+        let parts = [it.user, it.kernel, it.faults, it.interrupts, it.queued, it.blocked];
+        missing =
+            missing.min(it.wall.0.abs_diff(parts.into_iter().sum::<Picoseconds>().0) * 1000 / it.wall.0);
+        let parts = profile.overhead.unwrap().parts;
+        let switches = parts.iter().find(|part| part.event == Event::Switch).map_or(0, |part| part.count);
+        assert!(switches < 100, "{parts:?}");
+    }
+    assert!(missing <= 2, "{missing} thousandths of its time");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenbin_metal::child::End;
 use tenbin_metal::profiler::{
-    Cost, Costs, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
+    self, Cost, Costs, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
 };
 use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;
@@ -69,8 +69,11 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
         wall: Some(length(observation.wall)),
         exit_status: exit_status(end),
         charged: Some(of_usage(&charged)),
-        course: Some(course(&observation)),
-        more_threads: (observation.began - observation.lost).saturating_sub(observation.threads.len() as u64),
+        course: observation.course.as_ref().map(course),
+        more_threads: observation
+            .began
+            .saturating_sub(observation.lost)
+            .saturating_sub(observation.threads.len() as u64),
         threads: observation.threads.iter().map(thread).collect(),
         unseen,
         overhead: Some(overhead(&activities, observation.switches, profiler.costs)),
@@ -153,6 +156,11 @@ fn unseen(observation: &Observation, no_faults: Option<&str>) -> Vec<String> {
     if let Some(why) = no_faults {
         unseen.push(format!("Page faults were not seen; they are in what they came in: {why}."));
     }
+    if observation.course.is_none() {
+        unseen.push(
+            "How many threads ran at a time is not known: BPF programs of this kernel take no lock.".into(),
+        );
+    }
     if observation.unseen_switches > 0 {
         unseen.push(format!(
             "The kernel did not report {} of {} switches of threads; the time up to the next call is counted as queued.",
@@ -169,9 +177,9 @@ fn unseen(observation: &Observation, no_faults: Option<&str>) -> Vec<String> {
     unseen
 }
 
-fn course(observation: &Observation) -> Course {
-    let last = observation.running.iter().rposition(|&time| time > 0).map_or(0, |last| last + 1);
-    let mut blocked: Vec<_> = observation
+fn course(seen: &profiler::Course) -> Course {
+    let last = seen.running.iter().rposition(|&time| time > 0).map_or(0, |last| last + 1);
+    let mut blocked: Vec<_> = seen
         .stood
         .iter()
         .map(|(doing, time)| {
@@ -181,8 +189,8 @@ fn course(observation: &Observation) -> Course {
         .collect();
     blocked.order_by_key(|by| std::cmp::Reverse(by.time));
     Course {
-        running: observation.running[..last].iter().map(|&time| length(time)).collect(),
-        queued: length(observation.queued),
+        running: seen.running[..last].iter().map(|&time| length(time)).collect(),
+        queued: length(seen.queued),
         blocked,
     }
 }

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use aya::maps::Array;
+use aya::maps::Queue;
 use tenbin_model::Picoseconds;
 
 use super::{Profiler, RawThread, length};
@@ -73,11 +73,10 @@ pub(crate) fn call_time() -> Option<Picoseconds> {
 impl Profiler {
     /// Does the same work again, now that programs are attached. A thread that the starter begins is
     /// followed, as a command is; it executes nothing, and is not reported. None where nothing is seen of it.
-    pub(super) fn measure_costs(&self, bare: Bare) -> Option<Costs> {
-        let mut seen = 0;
-        let call = self.cost(calls, CALLS, bare.call, &mut seen)?;
+    pub(super) fn measure_costs(&mut self, bare: Bare) -> Option<Costs> {
+        let call = self.cost(calls, CALLS, bare.call)?;
         let fault = match self.no_faults {
-            None => self.cost(faults, FAULTS, bare.fault, &mut seen),
+            None => self.cost(faults, FAULTS, bare.fault),
             Some(_) => None,
         };
         let half_round = self.named(|| least(switches)).ok()?;
@@ -89,16 +88,15 @@ impl Profiler {
         Some(Costs { call, fault, switch })
     }
 
-    /// `seen` threads have ended before.
-    fn cost(&self, batches: Batches, events: u32, bare: Option<Picoseconds>, seen: &mut u32) -> Option<Cost> {
+    fn cost(&mut self, batches: Batches, events: u32, bare: Option<Picoseconds>) -> Option<Cost> {
         let observed = self.named(|| least(batches)).ok()??;
-        let ended = Array::<_, RawThread>::try_from(self.loaded.map("ended")?).ok()?;
+        let mut ended = Queue::<_, RawThread>::try_from(self.loaded.map_mut("ended")?).ok()?;
         let mut between = u64::MAX;
-        for index in *seen..*seen + THREADS {
+        for _ in 0..THREADS {
             // Whoever waits for a thread is woken a little before its end is seen.
             let asked = Instant::now();
             let thread = loop {
-                if let Some(thread) = ended.get(&index, 0).ok().filter(|thread| thread.ended > 0) {
+                if let Ok(thread) = ended.pop(0) {
                     break thread;
                 }
                 if asked.elapsed() > PATIENCE {
@@ -108,7 +106,6 @@ impl Profiler {
             };
             between = between.min(thread.user.on_cpu / u64::from(BATCHES * events));
         }
-        *seen += THREADS;
         Some(Cost { each: observed.saturating_sub(bare?), between: length(between) })
     }
 }
