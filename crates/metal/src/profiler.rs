@@ -606,8 +606,8 @@ pub(crate) fn nanoseconds_now() -> u64 {
     u64::try_from(child::monotonic().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// An error with all that caused it. Of the log of the kernel's verifier there is the last line that says what
-/// is wrong: those before it are how it got there, and those after it what that took.
+/// An error with all that caused it. Of the log of the kernel's verifier there is the last line that says
+/// what is wrong: those before it are how it got there, and those after it what that took.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     if let Some(ProgramError::LoadError { io_error, verifier_log }) = error.downcast_ref() {
         let is_sum = |line: &str| {

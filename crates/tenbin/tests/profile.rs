@@ -77,8 +77,8 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
     assert!(profile.overhead.unwrap().total > Picoseconds::ZERO);
 }
 
-/// Faults while execve(2) copies its arguments come before the command is there, and are part of that call; what
-/// was done to measure the costs of observing is no part of the command.
+/// Faults while execve(2) copies its arguments come before the command is there, and are part of that call;
+/// what was done to measure the costs of observing is no part of the command.
 #[test]
 fn a_command_of_a_moment_has_all_of_its_time_and_no_more() {
     let place = Place::new();
