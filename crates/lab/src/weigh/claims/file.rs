@@ -1,16 +1,14 @@
 //! The file in which a project keeps its questions and claims.
 
-use std::fmt;
-use std::marker::PhantomData;
 use std::num::NonZero;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::str::FromStr;
 
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use tenbin_model::words::comma;
 use tenbin_model::{CheckedQuestion, Picoseconds, Quantity, Refusal, Trial};
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::analysis::unmeasured_question;
 use super::{Claims, Vocabulary, judged};
@@ -66,13 +64,7 @@ impl File<'_> {
     /// # Errors
     /// A usage error that names the line, the word that is wrong and what is known.
     pub fn read(&self, named: &[String]) -> Result<Vec<AskedQuestion>, Unfit> {
-        let sections = match toml::from_str::<Sections>(self.text) {
-            Ok(sections) => sections.weigh.0,
-            Err(error) => {
-                let place = error.span().unwrap_or_default();
-                return Err(self.wrong(&place, error.message()));
-            }
-        };
+        let sections = self.sections().map_err(|(place, why)| self.wrong(&place, &why))?;
         if sections.is_empty() {
             return Err(Unfit::Usage(format!("{}: it has no question: no [weigh.NAME]", self.shown)));
         }
@@ -86,6 +78,15 @@ impl File<'_> {
         let questions = questions.collect::<Result<Vec<_>, _>>()?;
         let wanted = |question: &AskedQuestion| named.is_empty() || named.contains(&question.name);
         Ok(questions.into_iter().filter(wanted).collect())
+    }
+
+    fn sections(&self) -> Result<Vec<(Spanned<String>, Section)>, Wrong> {
+        let file = DeTable::parse(self.text)
+            .map_err(|error| (error.span().unwrap_or_default(), error.message().to_owned()))?;
+        let mut keys = Keys::of(file.get_ref());
+        let sections = keys.take("weigh", |table| listed(table, Section::read))?;
+        keys.end()?;
+        sections.map(|sections| sections.0).ok_or_else(|| (0..0, "missing field `weigh`".into()))
     }
 
     fn question(&self, name: &Spanned<String>, section: &Section) -> Result<AskedQuestion, Unfit> {
@@ -154,7 +155,7 @@ impl File<'_> {
                 if values.is_empty() {
                     return Err(Unfit::Usage(format!("the parameter {} has no value", name.get_ref())));
                 }
-                let values = values.iter().map(|value| value.0.replace('\\', "\\\\").replace(',', "\\,"));
+                let values = values.iter().map(|value| value.replace('\\', "\\\\").replace(',', "\\,"));
                 Ok((name.get_ref().clone(), values.collect::<Vec<_>>().join(",")))
             })
             .collect::<Result<_, _>>()?;
@@ -165,7 +166,7 @@ impl File<'_> {
                 None => Ok(Vec::new()),
                 Some(Hook::Same(line)) => Ok(vec![line.clone()]),
                 Some(Hook::Each(lines)) => {
-                    let names: Vec<&str> = lines.iter().map(|(name, _)| name.as_str()).collect();
+                    let names: Vec<&str> = lines.iter().map(|(name, _)| name.get_ref().as_str()).collect();
                     if names.len() != keys.len() || !keys.iter().all(|key| names.contains(&key.as_str())) {
                         return Err(Unfit::Usage(format!(
                             "{word} names {}; it is one command for all, or one for each of {}",
@@ -173,7 +174,7 @@ impl File<'_> {
                             comma(&keys)
                         )));
                     }
-                    let of = |key: &String| lines.iter().find(|(name, _)| name == key);
+                    let of = |key: &String| lines.iter().find(|(name, _)| name.get_ref() == key);
                     Ok(keys.iter().filter_map(of).map(|(_, line)| line.clone()).collect())
                 }
             }
@@ -191,7 +192,7 @@ impl File<'_> {
             cleanup: section.cleanup.clone(),
             prepare: each(&section.prepare, "prepare")?,
             conclude: each(&section.conclude, "conclude")?,
-            ignored: section.ignore_failure.clone().map(|Ignoring(ignored)| ignored).unwrap_or_default(),
+            ignored: section.ignore_failure.clone().unwrap_or_default(),
             input: section.input.as_ref().map(|input| self.folder.join(input)),
             outputs: match section.output.as_deref().map(Output::named).transpose()? {
                 Some(Output::File(path)) => vec![Output::File(self.folder.join(path))],
@@ -201,10 +202,10 @@ impl File<'_> {
             warmup: section.warmup.unwrap_or(0),
             least_runs: section.runs.map(NonZero::get),
             most_runs: section.runs.map(NonZero::get),
-            within: section.within.as_ref().map(|time| time.0),
-            quantities: section.metrics.iter().map(|metric| metric.0).collect(),
-            margin: section.margin.as_ref().map(|margin| margin.0),
-            level: section.level.as_ref().map(|level| level.0),
+            within: section.within,
+            quantities: section.metrics.clone(),
+            margin: section.margin,
+            level: section.level,
             same_output: section.same_output,
             check: section.check.clone(),
             claims: Some(section.claims_of(name, keys)),
@@ -255,9 +256,9 @@ impl File<'_> {
             sides,
             names: names.clone(),
             together: None,
-            within: section.within.as_ref().map(|time| time.0),
-            margin: section.margin.as_ref().map(|margin| margin.0),
-            level: section.level.as_ref().map(|level| level.0),
+            within: section.within,
+            margin: section.margin,
+            level: section.level,
             least_runs: runs,
             most_runs: runs,
             cpus,
@@ -273,33 +274,17 @@ impl File<'_> {
     }
 }
 
-/// The file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sections {
-    weigh: Listed<Section>,
-}
-
 /// A question.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Section {
-    #[serde(default)]
     commands: Listed<Spanned<String>>,
-    #[serde(default)]
     functions: Listed<Spanned<String>>,
-    #[serde(default)]
     workers: Listed<Spanned<String>>,
-    #[serde(default)]
     instructions: Listed<Spanned<String>>,
     init: Option<String>,
     threads: Option<NonZero<u16>>,
-    #[serde(default)]
-    call: Vec<PathBuf>,
+    call: Vec<String>,
     cflags: Option<String>,
-    #[serde(default)]
     one_layout: bool,
-    #[serde(default)]
     keep_workers: bool,
     prepare: Option<Hook>,
     conclude: Option<Hook>,
@@ -307,26 +292,72 @@ struct Section {
     cleanup: Option<String>,
     shell: Option<String>,
     check: Option<String>,
-    #[serde(default)]
     same_output: bool,
-    within: Option<Within>,
-    margin: Option<Margin>,
-    level: Option<Level>,
+    within: Option<Picoseconds>,
+    margin: Option<f64>,
+    level: Option<f64>,
     runs: Option<NonZero<u64>>,
     warmup: Option<u64>,
-    ignore_failure: Option<Ignoring>,
-    input: Option<PathBuf>,
+    ignore_failure: Option<Ignored>,
+    input: Option<String>,
     output: Option<String>,
     cpus: Option<String>,
-    #[serde(default)]
-    metrics: Vec<Metric>,
-    #[serde(default)]
-    parameters: Listed<Vec<Value>>,
-    #[serde(default)]
+    metrics: Vec<Quantity>,
+    parameters: Listed<Vec<String>>,
     claims: Listed<Spanned<String>>,
 }
 
 impl Section {
+    fn read(value: &Value<'_>) -> Result<Self, Wrong> {
+        let DeValue::Table(table) = value.get_ref() else { return Err(not(value, "a table")) };
+        let mut keys = Keys::of(table);
+        let section = Self {
+            commands: keys.take("commands", texts)?.unwrap_or_default(),
+            functions: keys.take("functions", texts)?.unwrap_or_default(),
+            workers: keys.take("workers", texts)?.unwrap_or_default(),
+            instructions: keys.take("instructions", texts)?.unwrap_or_default(),
+            init: keys.take("init", text)?,
+            threads: keys.take("threads", number)?,
+            call: keys.take("call", |value| list(value, "a list of files", text))?.unwrap_or_default(),
+            cflags: keys.take("cflags", text)?,
+            one_layout: keys.take("one-layout", flag)?.unwrap_or(false),
+            keep_workers: keys.take("keep-workers", flag)?.unwrap_or(false),
+            prepare: keys.take("prepare", Hook::read)?,
+            conclude: keys.take("conclude", Hook::read)?,
+            setup: keys.take("setup", text)?,
+            cleanup: keys.take("cleanup", text)?,
+            shell: keys.take("shell", text)?,
+            check: keys.take("check", text)?,
+            same_output: keys.take("same-output", flag)?.unwrap_or(false),
+            within: keys
+                .take("within", |value| of_text(value, "a time in quotes, like \"8s\"", values::time))?,
+            margin: keys.take("margin", |value| {
+                of_text(value, "a percentage in quotes, like \"2 %\"", values::margin)
+            })?,
+            level: keys.take("level", |value| {
+                of_text(value, "a percentage in quotes, like \"5 %\"", values::level)
+            })?,
+            runs: keys.take("runs", number)?,
+            warmup: keys.take("warmup", number)?,
+            ignore_failure: keys.take("ignore-failure", failures)?,
+            input: keys.take("input", text)?,
+            output: keys.take("output", text)?,
+            cpus: keys.take("cpus", text)?,
+            metrics: keys
+                .take("metrics", |value| {
+                    let metric = "a metric in quotes, like \"memory\"";
+                    list(value, "a list of metrics", |value| of_text(value, metric, values::metric))
+                })?
+                .unwrap_or_default(),
+            parameters: keys
+                .take("parameters", |value| listed(value, |value| list(value, "a list of values", word)))?
+                .unwrap_or_default(),
+            claims: keys.take("claims", texts)?.unwrap_or_default(),
+        };
+        keys.end()?;
+        Ok(section)
+    }
+
     /// What is weighed: commands, functions, workers or instructions.
     fn sides(&self) -> Result<&Listed<Spanned<String>>, String> {
         let all = [
@@ -387,133 +418,139 @@ impl<T> Default for Listed<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Rows<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Rows<T> {
-            type Value = Listed<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Listed<T>, A::Error> {
-                let mut rows = Vec::new();
-                while let Some(row) = map.next_entry()? {
-                    rows.push(row);
-                }
-                Ok(Listed(rows))
-            }
-        }
-        deserializer.deserialize_map(Rows(PhantomData))
-    }
-}
-
-/// Types that are written as a text and read by a function of `values`.
-macro_rules! read_from_text {
-    ($($name:ident($inner:ty) by $read:path, $like:literal;)*) => {$(
-        struct $name($inner);
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Quoted;
-                impl Visitor<'_> for Quoted {
-                    type Value = $inner;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($like)
-                    }
-                    fn visit_str<E: Error>(self, text: &str) -> Result<$inner, E> {
-                        $read(text).map_err(|why| E::custom(format!("`{text}`: {why}")))
-                    }
-                }
-                deserializer.deserialize_str(Quoted).map(Self)
-            }
-        }
-    )*};
-}
-
-read_from_text! {
-    Within(Picoseconds) by values::time, "a time in quotes, like \"8s\"";
-    Margin(f64) by values::margin, "a percentage in quotes, like \"2 %\"";
-    Level(f64) by values::level, "a percentage in quotes, like \"5 %\"";
-    Metric(Quantity) by values::metric, "a metric in quotes, like \"memory\"";
-}
-
 /// What is run around each run: the same for all commands, or a table with one for each.
 enum Hook {
     Same(String),
-    Each(Vec<(String, String)>),
+    Each(Vec<(Spanned<String>, String)>),
 }
 
-impl<'de> Deserialize<'de> for Hook {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Lines;
-        impl<'de> Visitor<'de> for Lines {
-            type Value = Hook;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a command, or a table with one for each command")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Hook, E> {
-                Ok(Hook::Same(text.into()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Hook, A::Error> {
-                let mut lines = Vec::new();
-                while let Some(line) = map.next_entry()? {
-                    lines.push(line);
-                }
-                Ok(Hook::Each(lines))
-            }
+impl Hook {
+    fn read(value: &Value<'_>) -> Result<Self, Wrong> {
+        match value.get_ref() {
+            DeValue::String(line) => Ok(Self::Same(line.to_string())),
+            DeValue::Table(_) => listed(value, text).map(|lines| Self::Each(lines.0)),
+            _ => Err(not(value, "a command, or a table with one for each command")),
         }
-        deserializer.deserialize_any(Lines)
     }
 }
 
-/// Failures that are none: `true` for all, a status, or a list of them.
-#[derive(Clone)]
-struct Ignoring(Ignored);
+/// A value of the file, and where it stands.
+type Value<'a> = Spanned<DeValue<'a>>;
 
-impl<'de> Deserialize<'de> for Ignoring {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Statuses;
-        impl<'de> Visitor<'de> for Statuses {
-            type Value = Ignoring;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true, false, or a list of statuses like [1, 2]")
-            }
-            fn visit_bool<E: Error>(self, all: bool) -> Result<Ignoring, E> {
-                Ok(Ignoring(if all { Ignored::All } else { Ignored::Nothing }))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Ignoring, A::Error> {
-                let mut statuses = Vec::new();
-                while let Some(status) = list.next_element::<u8>()? {
-                    statuses.push(i32::from(status));
-                }
-                Ok(Ignoring(Ignored::These(statuses)))
-            }
-        }
-        deserializer.deserialize_any(Statuses)
+/// Where the file is wrong, and why.
+type Wrong = (Range<usize>, String);
+
+/// A table of which one key after the other is taken.
+struct Keys<'a> {
+    table: &'a DeTable<'a>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(table: &'a DeTable<'a>) -> Self {
+        Self { table, known: Vec::new() }
     }
+
+    /// What stands behind a key; none where the table does not have it.
+    fn take<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&Value<'_>) -> Result<T, Wrong>,
+    ) -> Result<Option<T>, Wrong> {
+        self.known.push(key);
+        let value = self.table.iter().find(|(name, _)| name.get_ref() == key);
+        value.map(|(_, value)| read(value)).transpose()
+    }
+
+    /// Nothing else may stand in it.
+    fn end(&self) -> Result<(), Wrong> {
+        let unknown = self.table.keys().find(|name| !self.known.contains(&name.get_ref().as_ref()));
+        unknown.map_or(Ok(()), |name| {
+            let one_of = if self.known.len() > 1 { "one of " } else { "" };
+            let known = comma(self.known.iter().map(|key| format!("`{key}`")));
+            Err((name.span(), format!("unknown field `{}`, expected {one_of}{known}", name.get_ref())))
+        })
+    }
+}
+
+fn not(value: &Value<'_>, like: &str) -> Wrong {
+    let it = match value.get_ref() {
+        DeValue::String(text) => format!("string {text:?}"),
+        DeValue::Integer(number) => format!("integer `{number}`"),
+        DeValue::Float(number) => format!("float `{number}`"),
+        DeValue::Boolean(flag) => format!("boolean `{flag}`"),
+        other => other.type_str().into(),
+    };
+    (value.span(), format!("invalid type: {it}, expected {like}"))
+}
+
+fn text(value: &Value<'_>) -> Result<String, Wrong> {
+    value.get_ref().as_str().map(str::to_owned).ok_or_else(|| not(value, "a text in quotes"))
+}
+
+fn flag(value: &Value<'_>) -> Result<bool, Wrong> {
+    value.get_ref().as_bool().ok_or_else(|| not(value, "true or false"))
+}
+
+fn number<T: FromStr>(value: &Value<'_>) -> Result<T, Wrong> {
+    let number = value.get_ref().as_integer().ok_or_else(|| not(value, "a whole number"))?;
+    let decimal = i64::from_str_radix(number.as_str(), number.radix()).map(|number| number.to_string());
+    let read = decimal.ok().and_then(|decimal| decimal.parse().ok());
+    read.ok_or_else(|| (value.span(), format!("{number} is too large or too small here")))
+}
+
+/// A text that a function of `values` reads.
+fn of_text<T>(
+    value: &Value<'_>,
+    like: &str,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<T, Wrong> {
+    let text = value.get_ref().as_str().ok_or_else(|| not(value, like))?;
+    read(text).map_err(|why| (value.span(), format!("`{text}`: {why}")))
 }
 
 /// A value of a parameter: a text or a number.
-struct Value(String);
-
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Value;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text or a number")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-                Ok(Value(text.into()))
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
-                Ok(Value(number.to_string()))
-            }
-            fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
-                Ok(Value(number.to_string()))
-            }
-        }
-        deserializer.deserialize_any(Text)
+fn word(value: &Value<'_>) -> Result<String, Wrong> {
+    match value.get_ref() {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Integer(_) => number::<i64>(value).map(|number| number.to_string()),
+        DeValue::Float(number) => Ok(number.to_string()),
+        _ => Err(not(value, "a text or a number")),
     }
+}
+
+/// Failures that are none: `true` for all, or a list of statuses.
+fn failures(value: &Value<'_>) -> Result<Ignored, Wrong> {
+    const LIKE: &str = "true, false, or a list of statuses like [1, 2]";
+    match value.get_ref() {
+        DeValue::Boolean(true) => Ok(Ignored::All),
+        DeValue::Boolean(false) => Ok(Ignored::Nothing),
+        _ => {
+            let statuses = list(value, LIKE, number::<u8>)?;
+            Ok(Ignored::These(statuses.into_iter().map(i32::from).collect()))
+        }
+    }
+}
+
+fn list<T>(
+    value: &Value<'_>,
+    like: &str,
+    each: impl FnMut(&Value<'_>) -> Result<T, Wrong>,
+) -> Result<Vec<T>, Wrong> {
+    value.get_ref().as_array().ok_or_else(|| not(value, like))?.iter().map(each).collect()
+}
+
+fn listed<T>(
+    value: &Value<'_>,
+    mut each: impl FnMut(&Value<'_>) -> Result<T, Wrong>,
+) -> Result<Listed<T>, Wrong> {
+    let table = value.get_ref().as_table().ok_or_else(|| not(value, "a table"))?;
+    let rows = table
+        .iter()
+        .map(|(name, value)| Ok((Spanned::new(name.span(), name.get_ref().to_string()), each(value)?)));
+    rows.collect::<Result<_, _>>().map(Listed)
+}
+
+fn texts(value: &Value<'_>) -> Result<Listed<Spanned<String>>, Wrong> {
+    listed(value, |value| Ok(Spanned::new(value.span(), text(value)?)))
 }
