@@ -20,6 +20,7 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #include "task.h"
+#include "file.h"
 
 // The rows, and one more (ROWS) of what threads do that execute nothing: by them it is known what observing costs, and
 // so all is done for them that is done for a command's.
@@ -64,7 +65,7 @@ struct thread {
 	__u32 first; // it is the command itself
 	__u32 pid;
 	__u32 tgid;
-	__u32 padding;
+	__u32 about; // what it is in is about a file
 	char name[NAME];
 };
 
@@ -101,6 +102,7 @@ struct tally {
 	__u32 lost; // for which no slot was free
 	__u64 switches;
 	__u64 unseen; // switches
+	__u64 unnamed; // calls for whose file there was no room
 };
 
 struct wake {
@@ -168,6 +170,40 @@ struct {
 	__type(key, __u32);
 	__type(value, struct tally);
 } tallies SEC(".maps");
+
+// By which argument a call says what file it is about; a path that is empty leaves that to the descriptor before it.
+enum { NO_FILE, FIRST_IS_PATH, SECOND_IS_PATH, DESCRIPTOR };
+
+// Whether calls are told apart by the file that they are about.
+const volatile __u32 follows_files = 0;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ROWS);
+	__type(key, __u32);
+	__type(value, __u32);
+} arguments SEC(".maps");
+
+// What the call is about that the thread in this slot is in.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct subject);
+} subjects SEC(".maps");
+
+struct use {
+	__u64 count;
+	__u64 errors;
+	struct split split;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2);
+	__type(key, struct subject);
+	__type(value, struct use);
+} uses SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -366,18 +402,79 @@ static __always_inline struct thread *known_on_this_cpu(void)
 	return cpu && cpu->pid == (__u32)bpf_get_current_pid_tgid() ? in_slot(cpu->slot) : 0;
 }
 
+// Keeps what the call is about that the thread goes into.
+static __noinline int look_at_file(struct thread *thread, const void *registers, __u32 row)
+{
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	__u32 *by = bpf_map_lookup_elem(&arguments, &row);
+	struct subject *subject;
+	__u32 slot;
+
+	thread->about = 0;
+	if (!cpu || !by || *by == NO_FILE)
+		return 0;
+	slot = cpu->slot;
+	subject = bpf_map_lookup_elem(&subjects, &slot);
+	if (!subject)
+		return 0;
+	__builtin_memset(subject, 0, sizeof(*subject));
+	subject->row = thread->armed ? ROWS : row;
+	if (*by == DESCRIPTOR)
+		thread->about = by_descriptor(subject, argument(registers, 0));
+	else if (by_path(subject, argument(registers, *by == SECOND_IS_PATH)))
+		thread->about = 1;
+	else if (*by == SECOND_IS_PATH)
+		thread->about = by_descriptor(subject, argument(registers, 0));
+	return 0;
+}
+
+// Adds the call that is over to its file.
+static __always_inline void add_to_file(struct thread *thread, int failed)
+{
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
+	struct subject *subject;
+	struct use *use, none = {};
+	__u32 slot;
+
+	if (!cpu || !tally)
+		return;
+	slot = cpu->slot;
+	subject = bpf_map_lookup_elem(&subjects, &slot);
+	if (!subject)
+		return;
+	use = bpf_map_lookup_elem(&uses, subject);
+	if (!use) {
+		bpf_map_update_elem(&uses, subject, &none, BPF_NOEXIST);
+		use = bpf_map_lookup_elem(&uses, subject);
+	}
+	if (!use) {
+		__sync_fetch_and_add(&tally->unnamed, 1);
+		return;
+	}
+	__sync_fetch_and_add(&use->count, 1);
+	__sync_fetch_and_add(&use->errors, failed);
+	__sync_fetch_and_add(&use->split.on_cpu, thread->here.on_cpu);
+	__sync_fetch_and_add(&use->split.queued, thread->here.queued);
+	__sync_fetch_and_add(&use->split.blocked, thread->here.blocked);
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(enter, void *registers, long number)
 {
 	struct thread *thread = on_this_cpu();
+	__u32 row = CALLS + ((unsigned long)number < ROWS - CALLS ? (__u32)number : ROWS - CALLS - 1);
 	__u64 now;
 
 	if (!thread)
 		return 0;
+	// Before the clock is read: it is not the call's time.
+	if (follows_files)
+		look_at_file(thread, registers, row);
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(thread);
-	open(thread, CALLS + ((unsigned long)number < ROWS - CALLS ? (__u32)number : ROWS - CALLS - 1), now);
+	open(thread, row, now);
 	return 0;
 }
 
@@ -393,6 +490,8 @@ int BPF_PROG(leave, void *registers, long answer)
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(thread);
+	if (follows_files && thread->row >= CALLS && thread->about)
+		add_to_file(thread, answer < 0 && answer >= -4095);
 	if (thread->row >= CALLS)
 		close(thread, now, 1, answer < 0 && answer >= -4095);
 	thread->row = USER;

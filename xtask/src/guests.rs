@@ -238,7 +238,7 @@ fn profiled(workspace: &Workspace, tenbin: &Path, architecture: Architecture) ->
     match architecture {
         // Linux 6.1 takes programs for its tracepoints there, and never calls them. Snapshots stand in.
         Architecture::Aarch64 => {
-            answered(&output, tried, 0, &["Sampled every", "saw nothing of calls that were made to try"])
+            answered(&output, tried, 0, &["Sampled every", "saw none of the calls made to try"])
         }
         _ => answered(&output, tried, 0, &["took", "read 5000 –", "Observing it took about"]),
     }

@@ -2,14 +2,22 @@
 
 pub mod difference;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use tenbin_document::{Document, Table};
-use tenbin_model::profile::{Activity, Course, Event, Kind, Observer, Overhead, Snapshots, Split, Thread};
+use tenbin_model::profile::{
+    Activity, Course, Event, FileUse, Kind, Observer, Overhead, Snapshots, Split, Thread,
+};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted, percent};
 use tenbin_model::{Order, Picoseconds, Profile};
 
 /// Rows of a table that are shown one by one.
 const ROWS: usize = 12;
+
+/// Calls that are named of a file.
+const CALLS: usize = 3;
 
 /// Threads that are shown one by one.
 const THREADS: usize = 8;
@@ -32,6 +40,7 @@ pub fn document(profile: &Profile) -> Document {
             .line("Waiting for others: this time belongs to what they waited for, and explains nothing");
         document.space().table(activities(&waits));
     }
+    files(&profile.files, &mut document);
     wakers(profile, &mut document);
     threads(profile, &mut document);
     in_flight(profile, &mut document);
@@ -104,6 +113,44 @@ fn shares(course: &Course, wall: Picoseconds) -> String {
     comma(parts)
 }
 
+/// A row a file, with its most frequent calls.
+fn files(all: &[FileUse], document: &mut Document) {
+    let mut files: BTreeMap<&str, Vec<&FileUse>> = BTreeMap::new();
+    for file in all {
+        files.entry(&file.file).or_default().push(file);
+    }
+    let sum = |uses: &[&FileUse]| uses.iter().fold(Split::default(), |sum, file| sum.plus(file.split));
+    let mut files: Vec<_> = files.into_iter().map(|(name, uses)| (name, sum(&uses), uses)).collect();
+    files.order_by_key(|(_, split, _)| Reverse(split.total()));
+    let more = files.split_off(files.len().min(ROWS));
+    let row = |name: String, split: Split, uses: &[&FileUse], calls: String| {
+        let errors: u64 = uses.iter().map(|file| file.errors).sum();
+        let errors = if errors == 0 { "–".into() } else { errors.to_string() };
+        let time = |part: Picoseconds| if part.0 == 0 { "–".into() } else { part.to_string() };
+        vec![name, split.total().to_string(), time(split.on_cpu), time(split.blocked), errors, calls]
+    };
+    let mut rows: Vec<_> = files
+        .into_iter()
+        .map(|(name, split, mut uses)| {
+            uses.order_by_key(|file| Reverse(file.count));
+            let calls = uses.iter().take(CALLS).map(|file| format!("{} {}", file.count, file.activity));
+            let more = if uses.len() > CALLS { " …" } else { "" };
+            row(name.into(), split, &uses, comma(calls) + more)
+        })
+        .collect();
+    if !more.is_empty() {
+        let uses: Vec<_> = more.iter().flat_map(|(.., uses)| uses).copied().collect();
+        let calls = uses.iter().map(|file| file.count).sum::<u64>().to_string();
+        rows.push(row(format!("{} others", more.len()), sum(&uses), &uses, calls));
+    }
+    if !rows.is_empty() {
+        let header = ["file", "all together", "on a CPU", "blocked", "errors", "calls"];
+        let mut table = Table::new(header, rows);
+        table.words.push(header.len() - 1);
+        document.space().table(table);
+    }
+}
+
 /// A row an activity, those beyond [`ROWS`] as one.
 fn activities(all: &[&Activity]) -> Table {
     let mut rows: Vec<Vec<String>> =
@@ -115,11 +162,7 @@ fn activities(all: &[&Activity]) -> Table {
             sum.errors += more.errors;
             sum.total += more.total;
             sum.longest = sum.longest.max(more.longest);
-            sum.split = sum.split.zip(more.split).map(|(one, other)| Split {
-                on_cpu: one.on_cpu + other.on_cpu,
-                queued: one.queued + other.queued,
-                blocked: one.blocked + other.blocked,
-            });
+            sum.split = sum.split.zip(more.split).map(|(one, other)| one.plus(other));
         }
         rows.push(row(&format!("{} others", all.len() - ROWS), &sum));
     }

@@ -10,6 +10,7 @@ use tenbin_model::{Machine, Profile};
 use kernel::Unprofiled;
 
 pub mod exact;
+mod files;
 pub mod kernel;
 pub mod log;
 pub mod snapshots;
@@ -29,6 +30,8 @@ pub struct Observed {
     pub machine: Option<Machine>,
     /// The date, as ISO 8601 has it.
     pub started: String,
+    /// Whether calls are told apart by the file that they are about, where programs in the kernel observe it.
+    pub files: bool,
 }
 
 /// Runs a command and says where its time went: by programs in the kernel, or where those cannot be had by
@@ -37,9 +40,16 @@ pub struct Observed {
 /// # Errors
 /// What is lacking to observe it at all, or a fault where it cannot be started.
 pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
-    match Profiler::attach() {
+    let files = observed.files;
+    match Profiler::attach(files) {
         Ok(profiler) => kernel::profile_by(profiler, observed),
-        Err(why) => snapshots::profile(observed, why),
+        Err(why) => {
+            let mut profile = snapshots::profile(observed, why)?;
+            if files {
+                profile.unseen.push("Which files its calls were about, snapshots do not show.".into());
+            }
+            Ok(profile)
+        }
     }
 }
 

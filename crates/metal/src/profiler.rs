@@ -23,10 +23,12 @@ use crate::fault::Fault;
 use crate::starter::{NAME, named, starter};
 
 mod cost;
+mod files;
 
 use cost::Bare;
 pub(crate) use cost::call_time;
 pub use cost::{Cost, Costs};
+pub use files::{FileName, FileUse};
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
@@ -123,7 +125,7 @@ struct RawThread {
     first: u32,
     pid: u32,
     tgid: u32,
-    padding: u32,
+    about: u32,
     name: [u8; NAME],
 }
 
@@ -168,6 +170,7 @@ struct RawTally {
     lost: u32,
     switches: u64,
     unseen: u64,
+    unnamed: u64,
 }
 
 /// `struct wake`.
@@ -186,6 +189,15 @@ struct RawWoken {
     blocked: u64,
 }
 
+/// `struct use`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct RawUse {
+    count: u64,
+    errors: u64,
+    split: Nanoseconds,
+}
+
 // SAFETY: integers and arrays of them in C's layout, without a gap; any bytes are a value. So for all that
 // follow.
 unsafe impl Pod for RawThread {}
@@ -199,6 +211,8 @@ unsafe impl Pod for RawTally {}
 unsafe impl Pod for RawWake {}
 // SAFETY: see above.
 unsafe impl Pod for RawWoken {}
+// SAFETY: see above.
+unsafe impl Pod for RawUse {}
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -301,6 +315,10 @@ pub struct Observation {
     /// Times that a thread was on a CPU to which the kernel had reported no switch. Its time there up to then
     /// is among the time that it was queued.
     pub unseen_switches: u64,
+    /// What was done with which file. None where nobody asked.
+    pub files: Option<Vec<FileUse>>,
+    /// Calls that are in none of these, as there was no room for another file.
+    pub unnamed: u64,
 }
 
 /// Programs that are attached; they are gone when this is dropped, or when its process ends, however it does.
@@ -309,6 +327,7 @@ pub struct Profiler {
     loaded: Ebpf,
     /// Whether programs of tracepoints may take a lock.
     locks: bool,
+    follows_files: bool,
     starter: String,
     /// Why page faults are not seen.
     pub no_faults: Option<String>,
@@ -317,31 +336,31 @@ pub struct Profiler {
 }
 
 impl Profiler {
-    /// Attaches the programs.
+    /// Attaches the programs, which tell calls apart by their file if `follows_files`.
     ///
     /// # Errors
     /// What is lacking.
-    pub fn attach() -> Result<Self, Unattached> {
+    pub fn attach(follows_files: bool) -> Result<Self, Unattached> {
         let types = Btf::from_sys_fs().map_err(|error| Unattached {
             lacking: Lacking::Types,
             why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
         })?;
         let (starter, padded) = starter();
-        let with = |locks: bool| load(&types, &padded, locks).map(|loaded| (loaded, locks));
+        let with = |locks: bool| load(&types, &padded, locks, follows_files).map(|loaded| (loaded, locks));
         let (mut loaded, locks) = with(true).or_else(|unattached| match unattached.lacking {
             Lacking::Kernel => with(false),
             _ => Err(unattached),
         })?;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
         // machine does then is the same.
-        let bare = Bare::measure();
+        let bare = Bare::measure(follows_files);
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
             if let (Err(error), true) = (attach(&mut loaded, program), is_everywhere) {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
         let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
-        let mut profiler = Self { loaded, locks, starter, no_faults, costs: Costs::default() };
+        let mut profiler = Self { loaded, locks, follows_files, starter, no_faults, costs: Costs::default() };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
@@ -414,6 +433,8 @@ impl Profiler {
             lost: tally.lost.into(),
             switches: tally.switches,
             unseen_switches: tally.unseen,
+            files: self.follows_files.then(|| files::read(loaded)).transpose()?,
+            unnamed: tally.unnamed,
         })
     }
 }
@@ -427,10 +448,14 @@ fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) -> Unattach
 }
 
 /// The programs, which the kernel took and nothing calls yet.
-fn load(types: &Btf, starter: &[u8; NAME], locks: bool) -> Result<Ebpf, Unattached> {
-    let locks = u32::from(locks);
+fn load(types: &Btf, starter: &[u8; NAME], locks: bool, follows_files: bool) -> Result<Ebpf, Unattached> {
+    let (locks, files) = (u32::from(locks), u32::from(follows_files));
     let mut loader = EbpfLoader::new();
     loader.btf(Some(types)).override_global("starter", starter, true).override_global("locks", &locks, true);
+    loader.override_global("follows_files", &files, true);
+    if follows_files {
+        files::make_room(&mut loader);
+    }
     loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
     loader.map_max_entries("free_slots", SLOTS);
     // What the build script packed can be unpacked.
@@ -442,6 +467,9 @@ fn load(types: &Btf, starter: &[u8; NAME], locks: bool) -> Result<Ebpf, Unattach
     // Slot 0 stands for none.
     for slot in (1..SLOTS).rev() {
         slots.push(slot, 0).map_err(|error| unattached("fill a BPF map", &error))?;
+    }
+    if follows_files {
+        files::fill(&mut loaded)?;
     }
     for (program, tracepoint, is_everywhere) in TRACEPOINTS {
         if let (Err(error), true) = (load_program(&mut loaded, program, tracepoint, types), is_everywhere) {

@@ -46,6 +46,24 @@ pub struct Profile {
     /// The snapshots that its times are estimates from. None where each event was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<Snapshots>,
+    /// What its system calls did with which file. Empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileUse>,
+}
+
+/// What a system call did with a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileUse {
+    /// The file: a path, as the program gave it where the call is about a path; or `a pipe`, `a socket`.
+    pub file: String,
+    /// The call.
+    pub activity: String,
+    /// How often.
+    pub count: u64,
+    /// How often that failed.
+    pub errors: u64,
+    /// For how long.
+    pub split: Split,
 }
 
 impl Shape for Profile {
@@ -203,6 +221,23 @@ pub struct Split {
     pub queued: Picoseconds,
     /// Waiting for something else.
     pub blocked: Picoseconds,
+}
+
+impl Split {
+    /// All of it.
+    pub fn total(&self) -> Picoseconds {
+        self.on_cpu + self.queued + self.blocked
+    }
+
+    /// This and another one.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            on_cpu: self.on_cpu + other.on_cpu,
+            queued: self.queued + other.queued,
+            blocked: self.blocked + other.blocked,
+        }
+    }
 }
 
 /// What ended waits.

@@ -98,6 +98,37 @@ fn a_command_of_a_moment_has_all_of_its_time_and_no_more() {
 }
 
 #[test]
+fn calls_are_told_apart_by_the_file_that_they_are_about() {
+    let place = Place::new();
+    fs::write(place.path("read"), [0; 1000]).unwrap();
+    let script = "dd if=read of=/dev/null bs=1 2>/dev/null | cat; ls none-such";
+    let output =
+        place.tenbin(&["profile", "--files", "--json", "-o", "profile.json", "--", "sh", "-c", script]);
+    let profile: Profile = serde_json::from_slice(&fs::read(place.path("profile.json")).unwrap()).unwrap();
+    if profile.observer != Observer::Kernel {
+        assert!(profile.unseen.iter().any(|why| why.starts_with("Which files")), "{profile:?}");
+        return;
+    }
+    assert_eq!(ending(&output).0, 2);
+    let of = |file: &str, activity: &str| {
+        let mut uses = profile.files.iter().filter(|it| it.file == file && it.activity == activity);
+        uses.next().unwrap_or_else(|| panic!("{file} {activity}: {:?}", profile.files))
+    };
+    let read = of(fs::canonicalize(place.path("read")).unwrap().to_str().unwrap(), "read");
+    assert_eq!((read.count, read.errors), (1001, 0));
+    assert!(read.split.on_cpu > Picoseconds::ZERO);
+    assert!((1000..1010).contains(&of("/dev/null", "write").count));
+    assert!(profile.files.iter().any(|it| it.file == "none-such" && it.errors == it.count));
+    assert!(of("a pipe", "read").count > 0);
+    // Each is one of the calls that are counted without regard to files.
+    let all = profile.activities.iter().find(|activity| activity.name == "read").unwrap();
+    let reads: u64 = profile.files.iter().filter(|it| it.activity == "read").map(|it| it.count).sum();
+    assert_eq!(reads, all.count);
+    let shown = place.tenbin(&["profile", "--from", "profile.json"]);
+    assert!(text(&shown.stdout).contains("1001 read"), "{}", text(&shown.stdout));
+}
+
+#[test]
 fn it_ends_as_the_command_does_and_leaves_its_streams_alone() {
     let place = Place::new();
     let Some((observed, status)) = profile(&place, &["sh", "-c", "exit 7"]) else { return };

@@ -19,7 +19,7 @@ use super::{Observed, exit_status, killed};
 /// # Errors
 /// What is lacking to trace it, or a fault where it cannot be started.
 pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
-    let Observed { command, words, deadline, machine, started } = observed;
+    let Observed { command, words, deadline, machine, started, files: _ } = observed;
     let before = Usage::of_children();
     let counted = exact::run(command, deadline).map_err(|trouble| match trouble {
         Trouble::Fault(fault) => Unprofiled::Fault(fault),
@@ -43,6 +43,7 @@ pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
         unseen: unseen(&counted, deadline),
         overhead: Some(overhead(&counted)),
         snapshots: None,
+        files: Vec::new(),
     })
 }
 

@@ -1,22 +1,25 @@
 //! A command profiled by programs in the kernel.
 
+use std::cmp::Reverse;
 use std::process::Command;
 use std::time::Duration;
 
 use tenbin_metal::child::End;
 use tenbin_metal::profiler::{
-    self, Cost, Costs, Doing, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
+    self, Cost, Costs, Doing, FileUse, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
 };
 use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;
 use tenbin_metal::{Fault, allowed_cpus};
 use tenbin_model::profile::{
-    Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Split, Thread, Waker,
+    self as model, Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart,
+    Split, Thread, Waker,
 };
 use tenbin_model::schema::Schema;
 use tenbin_model::words::counted;
 use tenbin_model::{Machine, Order, Picoseconds, Profile};
 
+use super::files::Mounts;
 use super::{Observed, exit_status, killed};
 
 /// What blocks a thread outside of calls and page faults: a signal, a debugger, the freezer of its cgroup.
@@ -30,7 +33,7 @@ const WAKERS: usize = 8;
 /// # Errors
 /// What is lacking.
 pub fn can_profile() -> Result<(), Unprofiled> {
-    Profiler::attach().map(drop).map_err(Unprofiled::Unattached)
+    Profiler::attach(false).map(drop).map_err(Unprofiled::Unattached)
 }
 
 /// Runs `command`, of these words, and says where its time went. How it ended is in the profile. `started` is
@@ -45,13 +48,13 @@ pub fn profile(
     machine: Option<Machine>,
     started: String,
 ) -> Result<Profile, Unprofiled> {
-    let profiler = Profiler::attach().map_err(Unprofiled::Unattached)?;
-    profile_by(profiler, Observed { command, words, deadline, machine, started })
+    let profiler = Profiler::attach(false).map_err(Unprofiled::Unattached)?;
+    profile_by(profiler, Observed { command, words, deadline, machine, started, files: false })
 }
 
 /// The same, by programs that are attached.
 pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<Profile, Unprofiled> {
-    let Observed { command, words, deadline, machine, started } = observed;
+    let Observed { command, words, deadline, machine, started, files: _ } = observed;
     let before = Usage::of_children();
     let (end, observation) = profiler.run(command, deadline).map_err(Unprofiled::Fault)?;
     let charged = Usage::of_children().since(&before);
@@ -79,7 +82,23 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
         overhead: Some(overhead(&activities, observation.switches, profiler.costs)),
         activities,
         snapshots: None,
+        files: observation.files.as_deref().map_or_else(Vec::new, files),
     })
+}
+
+/// What was done with which file, the longest first.
+fn files(uses: &[FileUse]) -> Vec<model::FileUse> {
+    let mounts = Mounts::here();
+    let named = |file: &FileUse| model::FileUse {
+        file: mounts.named(&file.file),
+        activity: named(file.doing).0,
+        count: file.count,
+        errors: file.errors,
+        split: split(file.spent),
+    };
+    let mut files: Vec<_> = uses.iter().map(named).collect();
+    files.order_by_key(|file| (Reverse(file.split.total()), file.file.clone(), file.activity.clone()));
+    files
 }
 
 /// What the kernel charged, with the CPUs that there were.
@@ -167,6 +186,9 @@ fn unseen(observation: &Observation, no_faults: Option<&str>) -> Vec<String> {
             observation.unseen_switches, observation.switches
         ));
     }
+    if observation.unnamed > 0 {
+        unseen.push(format!("{} calls were about files for which there was no room.", observation.unnamed));
+    }
     if observation.lost > 0 {
         unseen.push(format!(
             "{} of {} were not followed: too many lived at once.",
@@ -187,7 +209,7 @@ fn course(seen: &profiler::Course) -> Course {
             BlockedBy { activity, time: length(*time) }
         })
         .collect();
-    blocked.order_by_key(|by| std::cmp::Reverse(by.time));
+    blocked.order_by_key(|by| Reverse(by.time));
     Course {
         running: seen.running[..last].iter().map(|&time| length(time)).collect(),
         queued: length(seen.queued),
@@ -207,13 +229,17 @@ fn named(doing: Doing) -> (String, Kind) {
 
 fn activities(rows: &[Row]) -> Vec<Activity> {
     let mut activities: Vec<_> = rows.iter().map(activity).collect();
-    activities.order_by_key(|activity| std::cmp::Reverse(activity.total));
+    activities.order_by_key(|activity| Reverse(activity.total));
     activities
+}
+
+fn split(spent: Nanoseconds) -> Split {
+    let Nanoseconds { on_cpu, queued, blocked } = spent;
+    Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) }
 }
 
 fn activity(row: &Row) -> Activity {
     let (name, kind) = named(row.doing);
-    let Nanoseconds { on_cpu, queued, blocked } = row.spent;
     let mut wakers: Vec<_> = row
         .wakers
         .iter()
@@ -223,7 +249,7 @@ fn activity(row: &Row) -> Activity {
             blocked: length(*blocked),
         })
         .collect();
-    wakers.order_by_key(|waker| std::cmp::Reverse(waker.blocked));
+    wakers.order_by_key(|waker| Reverse(waker.blocked));
     wakers.truncate(WAKERS);
     let used = row.lengths.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
     Activity {
@@ -232,7 +258,7 @@ fn activity(row: &Row) -> Activity {
         count: row.count,
         errors: row.errors,
         total: length(row.spent.total()),
-        split: Some(Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) }),
+        split: Some(split(row.spent)),
         longest: length(row.longest),
         histogram: row.lengths[..used].to_vec(),
         wakers,

@@ -43,7 +43,7 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
     if snapshots::can_look().is_err() {
         return Err(Unprofiled::Unattached(why));
     }
-    let Observed { command, words, deadline, machine, started } = observed;
+    let Observed { command, words, deadline, machine, started, files: _ } = observed;
     let before = Usage::of_children();
     let mut account = Account { cpus: allowed_cpus().map_or(0, |cpus| cpus.len()), ..Account::default() };
     let watched = snapshots::watch(command, deadline, &mut |now, seen| account.take(now, seen));
@@ -73,6 +73,7 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
         more_threads: account.more,
         unseen,
         overhead: Some(overhead(&account, &watched)),
+        files: Vec::new(),
         snapshots: Some(Snapshots {
             every: length(watched.wall / account.count.max(1)),
             count: account.count,

@@ -1,7 +1,8 @@
 //! What observing costs: the same work bare and observed, the least of many batches. They are done by some
 //! threads, as it is by the end of a thread that its time in user code is known.
 
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -60,8 +61,10 @@ pub(super) struct Bare {
 }
 
 impl Bare {
-    pub(super) fn measure() -> Self {
-        Self { call: call_time(), fault: least(faults), half_round: least(switches) }
+    /// Where calls are told apart by their file, the call is one that is about a file.
+    pub(super) fn measure(follows_files: bool) -> Self {
+        let call = least(if follows_files { calls_about_a_file } else { calls });
+        Self { call, fault: least(faults), half_round: least(switches) }
     }
 }
 
@@ -74,7 +77,8 @@ impl Profiler {
     /// Does the same work again, now that programs are attached. A thread that the starter begins is
     /// followed, as a command is; it executes nothing, and is not reported. None where nothing is seen of it.
     pub(super) fn measure_costs(&mut self, bare: Bare) -> Option<Costs> {
-        let call = self.cost(calls, CALLS, bare.call)?;
+        let batches = if self.follows_files { calls_about_a_file } else { calls };
+        let call = self.cost(batches, CALLS, bare.call)?;
         let fault = match self.no_faults {
             None => self.cost(faults, FAULTS, bare.fault),
             Some(_) => None,
@@ -136,6 +140,18 @@ fn calls() -> Option<Duration> {
             std::hint::black_box(rustix::process::getppid());
         }
     }))
+}
+
+/// lseek(2) of /dev/null does little more, and is about a file.
+fn calls_about_a_file() -> Option<Duration> {
+    let mut file = File::open("/dev/null").ok()?;
+    let mut failed = None;
+    let took = timed(CALLS, || {
+        for _ in 0..CALLS {
+            failed = file.stream_position().err();
+        }
+    });
+    failed.is_none().then_some(took)
 }
 
 /// First touches of anonymous memory.

@@ -41,6 +41,10 @@ pub struct Profile {
     /// times slower
     #[arg(long, conflicts_with_all = ["from", "sample"])]
     exact: bool,
+    /// Say as well which files its calls were about, and what each cost: by the path that a call is given, or
+    /// by what its descriptor stands for
+    #[arg(long, conflicts_with_all = ["from", "sample", "exact"])]
+    files: bool,
     /// Kill the command after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     deadline: u64,
@@ -87,7 +91,7 @@ impl Work for Profile {
             (stacks.exit_status, text)
         } else {
             let (words, machine, started) = (self.command, Some(machine), date());
-            let observed = Observed { command, words, deadline, machine, started };
+            let observed = Observed { command, words, deadline, machine, started, files: self.files };
             let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
             let profile = profile.map_err(unprofiled)?;
             let text = if self.outlet.form.json { json(&profile)? } else { document(&profile).text(width) };
