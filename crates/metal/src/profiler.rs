@@ -13,7 +13,7 @@ use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
 use aya::util::online_cpus;
-use aya::{Btf, Ebpf, EbpfLoader, Pod};
+use aya::{Btf, Ebpf, EbpfLoader};
 use syscalls::Sysno;
 use tenbin_model::Picoseconds;
 
@@ -24,11 +24,13 @@ use crate::starter::{NAME, named, starter};
 
 mod cost;
 mod files;
+mod layout;
 
 use cost::Bare;
 pub(crate) use cost::call_time;
 pub use cost::{Cost, Costs};
 pub use files::{FileName, FileUse};
+use layout::{LENGTHS, RawCourse, RawRow, RawTally, RawThread, RawWake, RawWoken};
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
@@ -99,120 +101,6 @@ pub struct Nanoseconds {
     /// Blocked.
     pub blocked: u64,
 }
-
-/// `struct thread`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawThread {
-    began: u64,
-    mark: u64,
-    entered: u64,
-    here: Nanoseconds,
-    outer_entered: u64,
-    outer_here: Nanoseconds,
-    user: Nanoseconds,
-    kernel: u64,
-    faults: u64,
-    interrupts: u64,
-    queued: u64,
-    blocked: u64,
-    woken: u64,
-    ended: u64,
-    row: u32,
-    outer: u32,
-    state: u32,
-    armed: u32,
-    first: u32,
-    pid: u32,
-    tgid: u32,
-    about: u32,
-    name: [u8; NAME],
-}
-
-/// `LENGTHS`.
-const LENGTHS: usize = 48;
-
-/// `struct row`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawRow {
-    count: u64,
-    errors: u64,
-    split: Nanoseconds,
-    longest: u64,
-    lengths: [u64; LENGTHS],
-}
-
-/// `AT_ONCE` and one.
-const AT_ONCE: usize = 65;
-
-/// `struct course`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawCourse {
-    lock: u32,
-    on: u32,
-    running: u32,
-    queued: u32,
-    mark: u64,
-    began: u64,
-    ended: u64,
-    run: [u64; AT_ONCE],
-    waited: u64,
-    stood: [u64; ROWS as usize],
-}
-
-/// `struct tally`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawTally {
-    threads: u32,
-    lost: u32,
-    switches: u64,
-    unseen: u64,
-    unnamed: u64,
-}
-
-/// `struct wake`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawWake {
-    row: u32,
-    by: [u8; NAME],
-}
-
-/// `struct woken`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawWoken {
-    count: u64,
-    blocked: u64,
-}
-
-/// `struct use`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-struct RawUse {
-    count: u64,
-    errors: u64,
-    split: Nanoseconds,
-}
-
-// SAFETY: integers and arrays of them in C's layout, without a gap; any bytes are a value. So for all that
-// follow.
-unsafe impl Pod for RawThread {}
-// SAFETY: see above.
-unsafe impl Pod for RawRow {}
-// SAFETY: see above.
-unsafe impl Pod for RawCourse {}
-// SAFETY: see above.
-unsafe impl Pod for RawTally {}
-// SAFETY: see above.
-unsafe impl Pod for RawWake {}
-// SAFETY: see above.
-unsafe impl Pod for RawWoken {}
-// SAFETY: see above.
-unsafe impl Pod for RawUse {}
 
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -33,7 +33,7 @@ impl Mounts {
         }
     }
 
-    /// The part of a file system that is mounted and has this file, and where: the whole of it if it is there.
+    /// The part of a file system that is mounted and has this file, and where; the whole of it if that is.
     fn of(&self, device: u32, own: &str) -> Option<(&str, &str)> {
         let number = format!("{}:{}", device >> 20, device & 0xf_ffff);
         let mounts = self.0.lines().filter_map(|line| {

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use aya::maps::Queue;
 use tenbin_model::Picoseconds;
 
-use super::{Profiler, RawThread, length};
+use super::layout::RawThread;
+use super::{Profiler, length};
 use crate::child;
 use crate::pages::{PageKind, Pages};
 use crate::pin::{Pin, current_cpu};

@@ -4,7 +4,8 @@ use aya::maps::{Array, HashMap};
 use aya::{Ebpf, EbpfLoader, Pod};
 use syscalls::Sysno;
 
-use super::{CALLS, Doing, Nanoseconds, ROWS, RawUse, SLOTS, Unattached, chain, map, unattached};
+use super::layout::RawUse;
+use super::{CALLS, Doing, Nanoseconds, ROWS, SLOTS, Unattached, chain, map, unattached};
 
 /// Files and calls that are told apart.
 const MOST: u32 = 16 << 10;

@@ -1,0 +1,119 @@
+//! What the programs in the kernel add up, as `bpf/profile.bpf.c` lays it out.
+
+use aya::Pod;
+
+use super::{NAME, Nanoseconds, ROWS};
+
+/// `struct thread`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawThread {
+    pub(super) began: u64,
+    pub(super) mark: u64,
+    pub(super) entered: u64,
+    pub(super) here: Nanoseconds,
+    pub(super) outer_entered: u64,
+    pub(super) outer_here: Nanoseconds,
+    pub(super) user: Nanoseconds,
+    pub(super) kernel: u64,
+    pub(super) faults: u64,
+    pub(super) interrupts: u64,
+    pub(super) queued: u64,
+    pub(super) blocked: u64,
+    pub(super) woken: u64,
+    pub(super) ended: u64,
+    pub(super) row: u32,
+    pub(super) outer: u32,
+    pub(super) state: u32,
+    pub(super) armed: u32,
+    pub(super) first: u32,
+    pub(super) pid: u32,
+    pub(super) tgid: u32,
+    pub(super) about: u32,
+    pub(super) name: [u8; NAME],
+}
+
+/// `LENGTHS`.
+pub(super) const LENGTHS: usize = 48;
+
+/// `struct row`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawRow {
+    pub(super) count: u64,
+    pub(super) errors: u64,
+    pub(super) split: Nanoseconds,
+    pub(super) longest: u64,
+    pub(super) lengths: [u64; LENGTHS],
+}
+
+/// `AT_ONCE` and one.
+pub(super) const AT_ONCE: usize = 65;
+
+/// `struct course`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawCourse {
+    pub(super) lock: u32,
+    pub(super) on: u32,
+    pub(super) running: u32,
+    pub(super) queued: u32,
+    pub(super) mark: u64,
+    pub(super) began: u64,
+    pub(super) ended: u64,
+    pub(super) run: [u64; AT_ONCE],
+    pub(super) waited: u64,
+    pub(super) stood: [u64; ROWS as usize],
+}
+
+/// `struct tally`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawTally {
+    pub(super) threads: u32,
+    pub(super) lost: u32,
+    pub(super) switches: u64,
+    pub(super) unseen: u64,
+    pub(super) unnamed: u64,
+}
+
+/// `struct wake`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawWake {
+    pub(super) row: u32,
+    pub(super) by: [u8; NAME],
+}
+
+/// `struct woken`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawWoken {
+    pub(super) count: u64,
+    pub(super) blocked: u64,
+}
+
+/// `struct use`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawUse {
+    pub(super) count: u64,
+    pub(super) errors: u64,
+    pub(super) split: Nanoseconds,
+}
+
+// SAFETY: integers and arrays of them in C's layout, without a gap; any bytes are a value. So for all that
+// follow.
+unsafe impl Pod for RawThread {}
+// SAFETY: see above.
+unsafe impl Pod for RawRow {}
+// SAFETY: see above.
+unsafe impl Pod for RawCourse {}
+// SAFETY: see above.
+unsafe impl Pod for RawTally {}
+// SAFETY: see above.
+unsafe impl Pod for RawWake {}
+// SAFETY: see above.
+unsafe impl Pod for RawWoken {}
+// SAFETY: see above.
+unsafe impl Pod for RawUse {}
