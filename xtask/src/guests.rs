@@ -229,7 +229,7 @@ fn calls(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Re
 /// Has a guest's tenbin profile a command of which the calls are known.
 fn profiled(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
     workspace.build(architecture, Profile::Dist)?;
-    let script = "tenbin profile -- dd if=/dev/zero of=/dev/null bs=1 count=5000 2>&1";
+    let script = "tenbin profile --files -- dd if=/dev/zero of=/dev/null bs=1 count=5000 2>&1";
     let output = Command::new(tenbin)
         .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300"])
         .arguments(["--", "sh", "-c", script])
@@ -237,10 +237,18 @@ fn profiled(workspace: &Workspace, tenbin: &Path, architecture: Architecture) ->
     let tried = "profile a command in a guest";
     match architecture {
         // Linux 6.1 takes programs for its tracepoints there, and never calls them. Snapshots stand in.
-        Architecture::Aarch64 => {
-            answered(&output, tried, 0, &["Sampled every", "saw none of the calls made to try"])
-        }
-        _ => answered(&output, tried, 0, &["took", "read 5000 –", "Observing it took about"]),
+        Architecture::Aarch64 => answered(
+            &output,
+            tried,
+            0,
+            &["Sampled every", "saw none of the calls made to try", "Which files"],
+        ),
+        _ => answered(
+            &output,
+            tried,
+            0,
+            &["took", "read 5000 –", "/dev/zero", "5000 read", "Observing it took about"],
+        ),
     }
 }
 
