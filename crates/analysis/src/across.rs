@@ -571,8 +571,10 @@ const ONE_A_SIDE: &str = "one run a side cannot tell a change from what varies b
 fn remedy(comparisons: &[Compared], runs: [usize; 2]) -> Option<String> {
     let refused = || comparisons.iter().filter(|one| one.verdict == Verdict::Refused && one.ratio.is_some());
     let each = refused().filter_map(|compared| least_each(compared.level)).max()?;
-    let take =
-        format!("take {each} runs a side or more, in turns, and name them: `tenbin compare A,B,… X,Y,…`");
+    let take = format!(
+        "take {each} runs a side or more, in turns, under a label for each side (`tenbin run QUESTION --label \
+                 before`), which then stands for all of them: `tenbin compare before after`"
+    );
     Some(if runs == [1, 1] {
         format!("{}{}: {take}.", ONE_A_SIDE[..1].to_uppercase(), &ONE_A_SIDE[1..])
     } else if runs.iter().any(|&runs| runs < each) {

@@ -279,7 +279,7 @@ fn rough(profile: &Profile, document: &mut Document) {
     document.space().paragraph(
         0,
         format!(
-            "As time(1) has it: real {wall}, user {}, sys {}. By the rough formula real − (user + sys) / CPUs, wait {sign}{} s \
+            "As time(1) has it: real {wall}, user {}, sys {} (by the ticks that met it: of milliseconds they say little). By the rough formula real − (user + sys) / CPUs, wait {sign}{} s \
              on {}.",
             charged.user,
             charged.system,

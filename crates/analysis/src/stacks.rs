@@ -24,6 +24,9 @@ const ROWS: usize = 12;
 /// Functions of user code that say where a thread waited, the innermost first.
 const CALLERS: usize = 4;
 
+/// From which share of the samples on it is said that a file has no names.
+const NAMELESS: f64 = 0.1;
+
 /// How often the interval of a share may miss it.
 const LEVEL: f64 = 0.05;
 
@@ -52,6 +55,9 @@ pub fn document(stacks: &Stacks) -> Document {
     }
     if let Some(table) = waits(stacks, &sums) {
         document.space().table(table);
+    }
+    if let Some(sentence) = nameless(&sums) {
+        document.space().paragraph(0, sentence);
     }
     if let Some(sentence) = shallow(stacks) {
         document.space().paragraph(0, sentence);
@@ -136,7 +142,12 @@ fn named(frame: &Frame) -> Option<&str> {
 impl Function<'_> {
     /// Its name with the line in which most of its samples are.
     fn name(&self) -> String {
-        let Some(function) = named(self.frame) else { return format!("{} (no name)", self.module()) };
+        let Some(function) = named(self.frame) else {
+            return match self.module() {
+                "" => "code of no file".into(),
+                module => format!("{module} (no name)"),
+            };
+        };
         let line = self.lines.iter().max_by_key(|(place, count)| (**count, Reverse(**place)));
         line.map_or_else(
             || function.to_owned(),
@@ -255,6 +266,20 @@ fn waits(stacks: &Stacks, sums: &Sums<'_>) -> Option<Table> {
     let rows: Vec<_> = rows.collect();
     let header = ["blocked in", "from", "times", "blocked", "share", "woken most by"];
     (!rows.is_empty()).then(|| Table::new(header, rows).with_words(1).with_words(5))
+}
+
+/// Which file has no names for what was often on a CPU, and what gives it names.
+fn nameless(sums: &Sums<'_>) -> Option<String> {
+    let hottest = sums.functions.iter().find(|it| named(it.frame).is_none() && !it.module().is_empty())?;
+    let share = hottest.own as f64 / sums.samples.max(1) as f64;
+    (share >= NAMELESS && !hottest.frame.is_kernel()).then(|| {
+        format!(
+            "`{}` has no names for {} of the samples: it was stripped. Debug symbols beside it, or a build that keeps \
+             its symbol table, give them; --export has the places in the file.",
+            hottest.module(),
+            percent(share)
+        )
+    })
 }
 
 /// That stacks of user code are short, where most are.

@@ -130,6 +130,8 @@ fn code_of_a_file_without_names_is_one_row() {
     }
     let sums = Sums::of(&stacks);
     assert_eq!((sums.functions[0].name().as_str(), sums.functions[0].own), ("spin (no name)", 100));
+    let text = document(&stacks).text(200);
+    assert!(text.contains("`spin` has no names for") && text.contains("it was stripped"), "{text}");
     // A name that begins as its file's does is a name.
     stacks.frames[1].function = "spinning".into();
     assert_eq!(Sums::of(&stacks).functions[0].name(), "spinning (spin.c:5)");

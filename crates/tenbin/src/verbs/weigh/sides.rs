@@ -1,6 +1,6 @@
 //! Functions and workers that `tenbin weigh` was given in the place of commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tenbin_lab::survey::cpus;
 use tenbin_lab::weigh::Place;
@@ -40,10 +40,13 @@ impl Weigh {
                 (self.adopt.is_some(), "--adopt"),
                 (self.threads.is_some(), "--threads"),
             ];
+            let missing = Functions::files_in(&self.commands[0], self.adopt.is_some())
+                .and_then(|files| files.into_iter().find(|it| !it.is_file()));
             return match given.iter().find(|(given, _)| *given) {
                 None => Ok(None),
+                Some(_) if let Some(missing) = missing => Err(absent(&missing)),
                 Some((_, option)) => Err(Trouble::usage(format!(
-                    "{option} is for files of functions (.c, .S, .rs, .o, .so), and `{}` is not one that exists",
+                    "{option} is for files of functions (.c, .S, .rs, .o, .so), and `{}` is none",
                     self.commands[0]
                 ))),
             };
@@ -52,7 +55,7 @@ impl Weigh {
             let missing = Functions::files_in(command, false)
                 .and_then(|files| files.into_iter().find(|it| !it.is_file()));
             if let Some(missing) = missing {
-                return Err(Trouble::usage(format!("{}: there is no such file", missing.display())));
+                return Err(absent(&missing));
             }
             return Err(Trouble::usage(format!(
                 "`{function}` is a file of functions and `{command}` is not: give functions, or commands (`./{function}` is one)"
@@ -147,4 +150,15 @@ impl Weigh {
             claims: None,
         })
     }
+}
+
+/// A file that is not there. Libraries are looked for by their paths, and not as the loader does.
+fn absent(file: &Path) -> Trouble {
+    let name = file.display().to_string();
+    let where_libraries_are = if name.contains(".so") && !name.contains('/') {
+        "; `ldconfig -p` says where libraries are"
+    } else {
+        ""
+    };
+    Trouble::usage(format!("{name}: there is no such file{where_libraries_are}"))
 }
