@@ -39,8 +39,13 @@ struct files_struct {
 	struct fdtable *fdt;
 } __attribute__((preserve_access_index));
 
+struct fs_struct {
+	struct path root;
+} __attribute__((preserve_access_index));
+
 struct task_struct___files {
 	struct files_struct *files;
+	struct fs_struct *fs;
 } __attribute__((preserve_access_index));
 
 // The registers in which a call has its arguments: arch/{x86,arm64,riscv}/include/asm/ptrace.h.
@@ -74,8 +79,9 @@ static __always_inline __u64 argument(const void *registers, int second)
 #define NAMES 8
 #define LETTERS 32
 
-// Of which file system a path is that a program gave.
+// In place of a file system: of a path that a program gave, and of one from its root on.
 #define GIVEN (~0u)
+#define ROOTED (~1u)
 
 struct subject {
 	__u32 row;
@@ -88,7 +94,7 @@ static __always_inline int by_descriptor(struct subject *subject, __u32 number)
 {
 	struct task_struct___files *task = (void *)bpf_get_current_task();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct dentry *dentry, *parent;
+	struct dentry *dentry, *parent, *root = BPF_CORE_READ(task, fs, root.dentry);
 	struct file **files, *file = 0;
 	int i;
 
@@ -101,14 +107,16 @@ static __always_inline int by_descriptor(struct subject *subject, __u32 number)
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	subject->device = BPF_CORE_READ(dentry, d_sb, s_dev);
 	parent = BPF_CORE_READ(dentry, d_parent);
-	if (parent == dentry) {
+	if (parent == dentry && dentry != root) {
 		bpf_probe_read_kernel_str(subject->names[0], LETTERS, BPF_CORE_READ(dentry, d_name.name));
 		if (!subject->names[0][0])
 			bpf_probe_read_kernel_str(subject->names[1], LETTERS, BPF_CORE_READ(dentry, d_sb, s_type, name));
 		return 1;
 	}
 	for (i = 0; i < NAMES; i++) {
-		if (parent == dentry)
+		if (dentry == root)
+			subject->device = ROOTED;
+		if (dentry == root || parent == dentry)
 			break;
 		bpf_probe_read_kernel_str(subject->names[i], LETTERS, BPF_CORE_READ(dentry, d_name.name));
 		dentry = parent;

@@ -112,7 +112,7 @@ fn calls_are_told_apart_by_the_file_that_they_are_about() {
     assert_eq!(ending(&output).0, 2);
     let of = |file: &str, activity: &str| {
         let mut uses = profile.files.iter().filter(|it| it.file == file && it.activity == activity);
-        uses.next().unwrap_or_else(|| panic!("{file} {activity}: {:?}", profile.files))
+        uses.next().unwrap_or_else(|| panic!("{file} {activity}"))
     };
     let read = of(fs::canonicalize(place.path("read")).unwrap().to_str().unwrap(), "read");
     assert_eq!((read.count, read.errors), (1001, 0));

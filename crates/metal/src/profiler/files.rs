@@ -14,8 +14,9 @@ const MOST: u32 = 16 << 10;
 const NAMES: usize = 8;
 const LETTERS: usize = 32;
 
-/// `GIVEN`.
+/// `GIVEN` and `ROOTED`.
 const GIVEN: u32 = u32::MAX;
+const ROOTED: u32 = u32::MAX - 1;
 
 /// `struct subject`.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +33,7 @@ unsafe impl Pod for RawSubject {}
 /// How a file was called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileName {
-    /// The path that a program gave, as it gave it, up to 255 bytes.
+    /// The path that a program gave, as it gave it, up to 255 bytes; or one from its root on.
     Given(String),
     /// A place in a file system.
     Placed {
@@ -141,10 +142,13 @@ fn name(subject: &RawSubject) -> FileName {
     let names = names.map(|name| letters(&name));
     match &names {
         [own, ..] if own == "/" => FileName::Placed { device, names: Vec::new(), is_cut: false },
-        [own, kind, ..] if own.is_empty() => FileName::Nameless(kind.clone()),
+        [own, kind, ..] if own.is_empty() && device != ROOTED => FileName::Nameless(kind.clone()),
         _ => {
             let is_cut = names.iter().all(|name| !name.is_empty());
-            let names = names.into_iter().filter(|name| !name.is_empty()).rev().collect();
+            let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).rev().collect();
+            if device == ROOTED && !is_cut {
+                return FileName::Given(format!("/{}", names.join("/")));
+            }
             FileName::Placed { device, names, is_cut }
         }
     }
