@@ -89,6 +89,8 @@ struct course {
 	__u32 on; // 0 before, 1 while, 2 after the first process is there
 	__u32 running;
 	__u32 queued;
+	__u32 taken; // slots that were given out before any was free again
+	__u32 padding;
 	__u64 mark;
 	__u64 began;
 	__u64 ended;
@@ -211,6 +213,9 @@ struct {
 	__type(key, struct wake);
 	__type(value, struct woken);
 } wakes SEC(".maps");
+
+// Slots for threads, of which 0 stands for none.
+const volatile __u32 slots = 1;
 
 // Whether programs of tracepoints may take a lock. In Linux 5.10 they may not, and how many threads ran at a time is
 // not known.
@@ -666,6 +671,21 @@ int BPF_PROG(waking, struct task_struct *task)
 	return 0;
 }
 
+// A slot that no thread had before; 0 for none. Where no lock can be taken, all are free from the beginning.
+static __always_inline __u32 fresh_slot(void)
+{
+	struct course *course = locks ? bpf_map_lookup_elem(&courses, &zero) : 0;
+	__u32 slot = 0;
+
+	if (!course)
+		return 0;
+	lock(course);
+	if (course->taken < slots)
+		slot = ++course->taken;
+	unlock(course);
+	return slot;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
@@ -683,8 +703,11 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if (from)
 		__sync_fetch_and_add(&tally->threads, 1);
 	if (bpf_map_pop_elem(&free_slots, &slot)) {
-		__sync_fetch_and_add(&tally->lost, 1);
-		return 0;
+		slot = fresh_slot();
+		if (!slot) {
+			__sync_fetch_and_add(&tally->lost, 1);
+			return 0;
+		}
 	}
 	thread = bpf_map_lookup_elem(&threads, &slot);
 	if (!thread)

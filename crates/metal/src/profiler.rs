@@ -340,6 +340,7 @@ fn load(types: &Btf, starter: &[u8; NAME], locks: bool, follows_files: bool) -> 
     let (locks, files) = (u32::from(locks), u32::from(follows_files));
     let mut loader = EbpfLoader::new();
     loader.btf(Some(types)).override_global("starter", starter, true).override_global("locks", &locks, true);
+    loader.override_global("slots", &(SLOTS - 1), true);
     loader.override_global("follows_files", &files, true);
     if follows_files {
         files::make_room(&mut loader);
@@ -350,11 +351,12 @@ fn load(types: &Btf, starter: &[u8; NAME], locks: bool, follows_files: bool) -> 
     let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
     let loaded = loader.load(&object);
     let mut loaded = loaded.map_err(|error| unattached("create what BPF programs add up in", &error))?;
-    let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
-        .map_err(|error| unattached("fill a BPF map", &error))?;
-    // Slot 0 stands for none.
-    for slot in (1..SLOTS).rev() {
-        slots.push(slot, 0).map_err(|error| unattached("fill a BPF map", &error))?;
+    if locks == 0 {
+        let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
+            .map_err(|error| unattached("fill a BPF map", &error))?;
+        for slot in (1..SLOTS).rev() {
+            slots.push(slot, 0).map_err(|error| unattached("fill a BPF map", &error))?;
+        }
     }
     if follows_files {
         files::fill(&mut loaded)?;

@@ -45,7 +45,7 @@ const FAULTS: u32 = 200;
 const ROUNDS: u32 = 40;
 
 /// Threads that do so many each.
-const THREADS: u32 = 6;
+const THREADS: u32 = 3;
 
 /// For how long the end of a thread may not be seen.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -161,8 +161,8 @@ fn faults() -> Option<Duration> {
     let mut pages = Pages::map((BATCHES * FAULTS) as usize * page, PageKind::Base).ok()?;
     let mut batches = pages.chunks_mut(FAULTS as usize * page);
     Some(timed(FAULTS, || {
-        for byte in batches.next().into_iter().flatten().step_by(page) {
-            *byte = 1;
+        for page in batches.next().into_iter().flat_map(|batch| batch.chunks_mut(page)) {
+            page[0] = 1;
         }
     }))
 }

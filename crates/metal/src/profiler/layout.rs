@@ -58,6 +58,8 @@ pub(super) struct RawCourse {
     pub(super) on: u32,
     pub(super) running: u32,
     pub(super) queued: u32,
+    pub(super) taken: u32,
+    pub(super) padding: u32,
     pub(super) mark: u64,
     pub(super) began: u64,
     pub(super) ended: u64,
