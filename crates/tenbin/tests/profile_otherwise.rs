@@ -150,24 +150,28 @@ fn whatever_is_hard_to_follow_is_followed() {
     }
 }
 
+/// Two runs of a program may differ in a call, as where its memory happens to lie: one of three pairs is equal.
 #[test]
 fn counts_are_those_of_strace() {
     let place = Place::new();
     let words = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=1000"];
-    let traced = Command::new("strace")
-        .args(["-f", "-c", "-o"])
-        .arg(place.path("table"))
-        .args(words)
-        .stderr(Stdio::null())
-        .status();
-    if !traced.is_ok_and(|status| status.success()) {
-        eprintln!("not tested: there is no strace here");
-        return;
+    let mut different = None;
+    for _ in 0..3 {
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-c", "-o"]).arg(place.path("table")).args(words).stderr(Stdio::null());
+        if !strace.status().is_ok_and(|status| status.success()) {
+            eprintln!("not tested: there is no strace here");
+            return;
+        }
+        let Some((profile, _)) = exact(&place, &words) else { return };
+        let table = place.tenbin(&["profile", "--json", "--from", "table"]);
+        let table: Profile = serde_json::from_slice(&table.stdout).unwrap();
+        if calls(&profile) == calls(&table) {
+            return;
+        }
+        different = Some((calls(&profile), calls(&table)));
     }
-    let Some((profile, _)) = exact(&place, &words) else { return };
-    let table = place.tenbin(&["profile", "--json", "--from", "table"]);
-    let table: Profile = serde_json::from_slice(&table.stdout).unwrap();
-    assert_eq!(calls(&profile), calls(&table));
+    panic!("{different:?}");
 }
 
 #[test]
