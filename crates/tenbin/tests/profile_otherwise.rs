@@ -150,7 +150,7 @@ fn whatever_is_hard_to_follow_is_followed() {
     }
 }
 
-/// Two runs of a program may differ in a call, as where its memory happens to lie: one of three pairs is equal.
+/// Two runs of a program may differ in a call, as its memory happens to lie: one of three pairs is equal.
 #[test]
 fn counts_are_those_of_strace() {
     let place = Place::new();
