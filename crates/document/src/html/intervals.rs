@@ -18,7 +18,7 @@ const EDGE: f64 = 24.0;
 /// How much higher a row is whose figure stands below its name.
 const LINE: f64 = 14.0;
 
-/// Longer names are cut; the whole of one stands in its title.
+/// Longer names are cut; the rest of one stands in its title.
 const NAME: usize = 80;
 
 /// The room of a row.
@@ -81,13 +81,15 @@ fn drawing(title: &str, rows: &[Estimate], scale: &Scale) -> Markup {
     let body = html! {
         (svg::along(scale, 9, 0.0, bottom, |value| ratio.digits(value)))
         path.one d=(format!("M{} 0V{}", short(scale.place(1.0)), short(bottom))) {}
-        g {
+        g.rows transform=(format!("translate({EDGE})")) {
             @for (row, name, top, figure) in &lines {
-                text x=(EDGE) y=(short(*top)) {
-                    @if *name != row.name { title { (row.name) } }
+                text y=(short(*top)) {
+                    @if let Some(cut) = name.strip_suffix('…').filter(|_| *name != row.name) {
+                        title { "…" (row.name.strip_prefix(cut).unwrap_or(&row.name)) }
+                    }
                     (name) " "
                     @let below = (figure != top).then(|| short(*figure));
-                    tspan.end x=(short(WIDTH - EDGE)) y=[below] { (row.figure) }
+                    tspan x=(short(ROOM)) y=[below] { (row.figure) }
                 }
             }
         }

@@ -177,11 +177,12 @@ fn many_ratios_are_several_drawings_on_one_scale() {
 fn a_figure_stands_below_a_name_that_leaves_no_room() {
     let figure = |name: &str| {
         let html = ratios(name, 1);
-        html.contains("<tspan class=\"end\" x=\"696\">")
+        html.contains("<tspan x=\"672\">")
     };
     assert!(figure("a : b"));
     assert!(!figure(&"CLOCK_MONOTONIC ".repeat(5)));
-    // Wide letters are cut sooner.
+    // What is cut off stands in the title. Wide letters are cut sooner.
+    assert!(ratios(&"a".repeat(90), 1).contains("<title>…aaaaaaaaaaa</title>"));
     assert!(ratios(&"測".repeat(80), 1).contains(&format!(">{}… <tspan", "測".repeat(55))));
 }
 
