@@ -19,6 +19,9 @@ const ROWS: usize = 12;
 /// Calls that are named of a file.
 const CALLS: usize = 3;
 
+/// A call is named in the first line whose time on a CPU is one part of so many of the wall time, or more.
+const LEADING: u64 = 20;
+
 /// Threads that are shown one by one.
 const THREADS: usize = 8;
 
@@ -66,11 +69,27 @@ fn answer(profile: &Profile) -> String {
     let calls: u64 = calls.map(|activity| activity.count).sum();
     let threads = profile.threads.len() as u64 + profile.more_threads;
     match (profile.wall, &profile.course) {
-        (Some(wall), Some(course)) => format!("{command} took {wall}: {}.", shares(course, wall)),
+        (Some(wall), Some(course)) => {
+            format!("{command} took {wall}: {}.{}", shares(course, wall), busiest(profile, wall))
+        }
         (Some(wall), None) => {
             format!("{command} took {wall}, in which {threads} of its threads did {}.", most(profile, calls))
         }
         (None, _) => format!("{command}: {threads} of its threads did {}.", most(profile, calls)),
+    }
+}
+
+/// Which calls were longest on a CPU, where that was a part of the wall time that matters.
+fn busiest(profile: &Profile, wall: Picoseconds) -> String {
+    let on_cpu = |it: &&Activity| it.split.as_ref().map_or(Picoseconds::ZERO, |split| split.on_cpu);
+    let mut calls: Vec<&Activity> = profile.activities.iter().filter(|it| it.kind == Kind::Call).collect();
+    calls.retain(|it| on_cpu(it).0.saturating_mul(LEADING) >= wall.0);
+    calls.order_by_key(|it| Reverse(on_cpu(it)));
+    let named = calls.iter().take(CALLS).map(|it| format!("{} ({})", it.name, on_cpu(it)));
+    if calls.is_empty() {
+        String::new()
+    } else {
+        format!(" Calls were on a CPU longest in {}.", comma(named))
     }
 }
 

@@ -21,6 +21,9 @@ use tenbin_stats::proportion::clopper_pearson;
 /// Rows of a table.
 const ROWS: usize = 12;
 
+/// Instructions that are shown.
+const INSTRUCTIONS: usize = 6;
+
 /// Functions of user code that say where a thread waited, the innermost first.
 const CALLERS: usize = 4;
 
@@ -52,6 +55,11 @@ pub fn document(stacks: &Stacks) -> Document {
     document.paragraph(0, answer(stacks, &sums));
     if !sums.functions.is_empty() {
         document.space().table(hottest(&sums));
+    }
+    if let Some(table) = instructions(stacks, &sums) {
+        document.space().table(table);
+        let sentence = "The instruction is the one that was to be executed next: what took long may be the one before it.";
+        document.paragraph(2, sentence);
     }
     if let Some(table) = waits(stacks, &sums) {
         document.space().table(table);
@@ -204,6 +212,24 @@ fn hottest(sums: &Sums<'_>) -> Table {
         .with_words(4)
 }
 
+/// The instructions of most samples, as disassemblers name their places.
+fn instructions(stacks: &Stacks, sums: &Sums<'_>) -> Option<Table> {
+    let mut most: Vec<_> = stacks.instructions.iter().collect();
+    most.order_by_key(|it| (Reverse(it.count), it.frame, it.offset));
+    let rows = most.iter().take(INSTRUCTIONS).map(|instruction| {
+        let frame = &stacks.frames[instruction.frame as usize];
+        let line = frame.source.as_ref().zip(frame.line);
+        vec![
+            format!("{}+{:#x}", frame.function, instruction.offset),
+            instruction.count.to_string(),
+            percent(instruction.count as f64 / sums.samples.max(1) as f64),
+            line.map_or_else(|| "–".into(), |(source, line)| format!("{source}:{line}")),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    (!rows.is_empty()).then(|| Table::new(["instruction", "samples", "share", "line"], rows).with_words(3))
+}
+
 /// Where a thread left its CPU: what of the kernel, and the functions that led there.
 fn place(stacks: &Stacks, sample: &Sample) -> (String, String) {
     let frames: Vec<&Frame> =
@@ -214,7 +240,9 @@ fn place(stacks: &Stacks, sample: &Sample) -> (String, String) {
     });
     let fallback = kernel.iter().map(|frame| frame.function.as_str()).find(|it| !it.contains("schedule"));
     let call = call.unwrap_or_else(|| fallback.unwrap_or("?").to_owned());
-    let callers: Vec<&str> = user.iter().take(CALLERS).map(|frame| frame.function.as_str()).collect();
+    // Where a stack was walked wrongly, there is no code.
+    let code = user.iter().filter(|frame| !frame.module.is_empty());
+    let callers: Vec<&str> = code.take(CALLERS).map(|frame| frame.function.as_str()).collect();
     (call, if callers.is_empty() { "?".into() } else { callers.join(" ← ") })
 }
 

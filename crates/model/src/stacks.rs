@@ -35,6 +35,9 @@ pub struct Stacks {
     pub threads: Vec<Thread>,
     /// Where they were, in the order in which that ended.
     pub samples: Vec<Sample>,
+    /// Samples on a CPU by instruction, where the function is known that it is in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Instruction>,
     /// What of it could not be seen, a sentence each.
     pub unseen: Vec<String>,
 }
@@ -63,6 +66,9 @@ impl Stacks {
             if stack.frame as usize >= self.frames.len() {
                 return Err(format!("stack {place} has a frame that is not there"));
             }
+        }
+        if let Some(place) = self.instructions.iter().position(|it| it.frame as usize >= self.frames.len()) {
+            return Err(format!("instruction {place} has a frame that is not there"));
         }
         for (sample, place) in self.samples.iter().zip(0..) {
             if sample.stack.is_some_and(|stack| stack as usize >= self.stacks.len()) {
@@ -97,6 +103,17 @@ impl Frame {
     pub fn is_kernel(&self) -> bool {
         self.module == Self::KERNEL
     }
+}
+
+/// An instruction that was to be executed next when the clock ticked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Instruction {
+    /// The function and line that it is of.
+    pub frame: u32,
+    /// Bytes from the beginning of the function.
+    pub offset: u64,
+    /// Samples.
+    pub count: u64,
 }
 
 /// A frame, and what it was called from.

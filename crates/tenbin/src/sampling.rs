@@ -74,11 +74,12 @@ impl Sampling {
         self.export.iter().try_for_each(|export| output::can_be_written(&export.path))
     }
 
-    /// The stacks in a file; none where it holds something else and nothing is to be exported.
+    /// The stacks in a file, and which files they were exported to; none where it holds something else and
+    /// nothing is to be exported.
     ///
     /// # Errors
     /// A usage error: why it cannot be read.
-    pub fn read(&self, from: &Path) -> Result<Option<Stacks>, Trouble> {
+    pub fn read(&self, from: &Path) -> Result<Option<(Stacks, Vec<String>)>, Trouble> {
         let name = from.display();
         // Standard input can be read only once, and is for whoever reads profiles.
         let is_file = fs::metadata(from).is_ok_and(|metadata| metadata.is_file());
@@ -96,8 +97,8 @@ impl Sampling {
         let wrong = |why: String| Trouble::usage(format!("read {name} as stacks in JSON: {why}"));
         let stacks: Stacks = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         stacks.check().map_err(wrong)?;
-        self.export(&stacks)?;
-        Ok(Some(stacks))
+        let written = self.export(&stacks)?;
+        Ok(Some((stacks, written)))
     }
 
     /// Runs the command, and says where it was.
@@ -115,13 +116,15 @@ impl Sampling {
         stacks::sample(command, words, deadline, frequency, Some(machine), date())
     }
 
-    /// Writes the files for other tools.
+    /// Writes the files for other tools, and says which.
     ///
     /// # Errors
     /// Why one cannot be written.
-    pub fn export(&self, stacks: &Stacks) -> Result<(), Trouble> {
-        self.export.iter().try_for_each(|Export { kind, path }| {
-            output::write_whole(path, |file| file.write_all(&kind.written(stacks)))
-        })
+    pub fn export(&self, stacks: &Stacks) -> Result<Vec<String>, Trouble> {
+        let written = self.export.iter().map(|Export { kind, path }| {
+            output::write_whole(path, |file| file.write_all(&kind.written(stacks)))?;
+            Ok(format!("Wrote {}.", path.display()))
+        });
+        written.collect()
     }
 }

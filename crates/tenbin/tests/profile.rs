@@ -176,6 +176,19 @@ fn more_calls_are_why_a_command_takes_longer() {
 }
 
 #[test]
+fn why_is_said_in_json_too() {
+    let place = Place::new();
+    if profile(&place, &["true"]).is_none() {
+        return;
+    }
+    let dd = |count: u32| format!("dd if=/dev/zero of=/dev/null bs=1 count={count}");
+    let output = place.tenbin(&["weigh", "--why", "--json", "--runs", "5", &dd(100), &dd(20_000)]);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["report"]["answers"].as_array().unwrap().len(), 1);
+    assert!(answer["why"]["sentence"].is_string(), "{answer}");
+}
+
+#[test]
 fn a_verdict_stands_where_why_cannot_be_answered() {
     let place = Place::new();
     if profile(&place, &["true"]).is_none() {
@@ -303,6 +316,15 @@ fn stacks_of_a_command_say_where_it_waited() {
     assert_eq!(status, 3, "{stderr}");
     let stacks: Stacks = serde_json::from_slice(&fs::read(place.path("stacks.json")).unwrap()).unwrap();
     assert_eq!((stacks.exit_status, stacks.check()), (Some(3), Ok(())));
+    // Each sample in a function that has a name is one of an instruction of it.
+    let is_named = |it: &&tenbin_model::stacks::Sample| {
+        let innermost =
+            stacks.frames_of(it.stack).next().map(|frame| &stacks.frames[frame as usize].function);
+        innermost.is_some_and(|function| !function.contains("+0x") && !function.starts_with("0x"))
+    };
+    let on_cpu = stacks.samples.iter().filter(|it| it.state == State::OnCpu);
+    let named: u64 = on_cpu.filter(is_named).map(|it| it.count).sum();
+    assert_eq!(stacks.instructions.iter().map(|it| it.count).sum::<u64>(), named);
     let has = |stack, part: &str| {
         stacks.frames_of(stack).any(|frame| stacks.frames[frame as usize].function.contains(part))
     };

@@ -8,7 +8,7 @@ use tenbin_metal::child::End;
 use tenbin_metal::profiler::length;
 use tenbin_metal::stacks::{Event, Recorder, Recording, period};
 use tenbin_model::schema::Schema;
-use tenbin_model::stacks::{Frame, Sample, Stack, State, Thread};
+use tenbin_model::stacks::{Frame, Instruction, Sample, Stack, State, Thread};
 use tenbin_model::{Machine, Picoseconds, Stacks};
 
 use super::exit_status;
@@ -45,10 +45,14 @@ fn named(recording: &Recording, period: u64) -> Stacks {
     let mut tree = Tree::new(recording);
     let threads: Vec<_> = recording.threads.keys().copied().collect();
     let mut samples = Vec::new();
+    let mut instructions: BTreeMap<(u32, u64), u64> = BTreeMap::new();
     for event in &recording.events {
         let Ok(thread) = threads.binary_search(&event.thread) else { continue };
         let process = recording.threads[&event.thread].0;
-        let stack = tree.stack(process, event);
+        let Walked { stack, instruction } = tree.stack(process, event);
+        if let (Some(instruction), 1..) = (instruction, event.ticks) {
+            *instructions.entry(instruction).or_default() += event.ticks;
+        }
         let waker = event.waker.and_then(|place| recording.wakers.get(place as usize));
         let waker = waker.map(|(number, name)| match number {
             0 => "an interrupt".to_owned(),
@@ -87,6 +91,10 @@ fn named(recording: &Recording, period: u64) -> Stacks {
         stacks: tree.stacks,
         threads: recording.threads.iter().map(thread).collect(),
         samples,
+        instructions: instructions
+            .into_iter()
+            .map(|((frame, offset), count)| Instruction { frame, offset, count })
+            .collect(),
         unseen,
         ..Stacks::default()
     }
@@ -116,6 +124,14 @@ fn unseen(recording: &Recording, no_kernel: Option<&str>) -> Vec<String> {
 /// What makes one stack differ from another: process, user and kernel part, and whether it left its CPU.
 type Key = (u32, Option<u32>, Option<u32>, bool);
 
+/// A stack, by its place in the list; and the instruction that it ends in, by frame and bytes of the function
+/// before it.
+#[derive(Clone, Copy, Default)]
+struct Walked {
+    stack: Option<u32>,
+    instruction: Option<(u32, u64)>,
+}
+
 /// Frames and stacks, each once.
 struct Tree<'a> {
     recording: &'a Recording,
@@ -124,7 +140,7 @@ struct Tree<'a> {
     places: BTreeMap<Frame, u32>,
     stacks: Vec<Stack>,
     nodes: BTreeMap<Stack, u32>,
-    whole: BTreeMap<Key, Option<u32>>,
+    whole: BTreeMap<Key, Walked>,
 }
 
 impl<'a> Tree<'a> {
@@ -140,7 +156,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn stack(&mut self, process: u32, event: &Event) -> Option<u32> {
+    fn stack(&mut self, process: u32, event: &Event) -> Walked {
         let key = (process, event.user, event.kernel, event.ticks == 0);
         if let Some(known) = self.whole.get(&key) {
             return *known;
@@ -156,16 +172,18 @@ impl<'a> Tree<'a> {
         let mut kernel: Vec<_> = of(event.kernel)
             .iter()
             .enumerate()
-            .map(|(depth, &address)| self.names.kernel(address - u64::from(depth > 0)))
+            .map(|(depth, &address)| self.names.kernel(address.saturating_sub(u64::from(depth > 0))))
             .collect();
         if event.ticks == 0 {
-            let first = kernel.iter().take(OF_OURS).position(|frame| frame.function.contains("schedule"));
+            let first =
+                kernel.iter().take(OF_OURS).position(|(frame, _)| frame.function.contains("schedule"));
             kernel.drain(..first.unwrap_or(0));
         }
         frames.extend(kernel.into_iter().rev());
-        let mut stack = None;
-        for frame in frames {
+        let (mut stack, mut instruction) = (None, None);
+        for (frame, offset) in frames {
             let frame = self.frame(frame);
+            instruction = offset.map(|offset| (frame, offset));
             let node = Stack { parent: stack, frame };
             let stacks = &mut self.stacks;
             stack = Some(*self.nodes.entry(node).or_insert_with(|| {
@@ -173,8 +191,9 @@ impl<'a> Tree<'a> {
                 u32::try_from(stacks.len() - 1).unwrap_or(u32::MAX)
             }));
         }
-        self.whole.insert(key, stack);
-        stack
+        let walked = Walked { stack, instruction };
+        self.whole.insert(key, walked);
+        walked
     }
 
     fn frame(&mut self, frame: Frame) -> u32 {

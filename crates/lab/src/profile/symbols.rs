@@ -38,6 +38,9 @@ struct Code {
     lines: Lines,
 }
 
+/// A place in code, and how many bytes of its function come before it, where that is known.
+type Named = (Frame, Option<u64>);
+
 /// All that gives names to what was recorded.
 pub(super) struct Names<'a> {
     recording: &'a Recording,
@@ -62,27 +65,27 @@ impl<'a> Names<'a> {
     }
 
     /// A place in the kernel.
-    pub(super) fn kernel(&self, address: u64) -> Frame {
+    pub(super) fn kernel(&self, address: u64) -> Named {
         let place = self.kernel.as_ref().and_then(|symbols| symbols.at(address));
         let function = place.map_or_else(|| format!("{address:#x}"), |place| place.symbol.to_owned());
-        Frame { function, module: Frame::KERNEL.into(), ..Frame::default() }
+        let offset = place.map(|place| place.offset);
+        (Frame { function, module: Frame::KERNEL.into(), ..Frame::default() }, offset)
     }
 
     /// A place in a process at a time. Of a call it is the byte before what it returns to, which is still in
     /// the function that called and on that line.
-    pub(super) fn user(&mut self, process: u32, at: u64, address: u64, is_call: bool) -> Frame {
+    pub(super) fn user(&mut self, process: u32, at: u64, address: u64, is_call: bool) -> Named {
         let address = address.saturating_sub(u64::from(is_call));
         let Some(mapping) = self.mapping(process, at, address) else {
             return self
                 .compiled(process, address)
-                .unwrap_or_else(|| Frame { function: format!("{address:#x}"), ..Frame::default() });
+                .unwrap_or_else(|| (Frame { function: format!("{address:#x}"), ..Frame::default() }, None));
         };
         if !mapping.path.starts_with('/') || mapping.path.starts_with("//") {
             let offset = address - mapping.start;
-            return self.compiled(process, address).unwrap_or_else(|| Frame {
-                function: format!("{}+{offset:#x}", mapping.path),
-                module: mapping.path.clone(),
-                ..Frame::default()
+            return self.compiled(process, address).unwrap_or_else(|| {
+                let function = format!("{}+{offset:#x}", mapping.path);
+                (Frame { function, module: mapping.path.clone(), ..Frame::default() }, None)
             });
         }
         let code = self.files.entry(&mapping.path).or_insert_with(|| Code::read(&mapping.path));
@@ -106,7 +109,7 @@ impl<'a> Names<'a> {
         None
     }
 
-    fn compiled(&mut self, process: u32, address: u64) -> Option<Frame> {
+    fn compiled(&mut self, process: u32, address: u64) -> Option<Named> {
         let functions = self.compiled.entry(process).or_insert_with(|| {
             let path = format!("/tmp/perf-{process}.map");
             let is_small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
@@ -114,7 +117,8 @@ impl<'a> Names<'a> {
             compiled(&String::from_utf8_lossy(&text))
         });
         let function = at(functions, address)?;
-        Some(Frame { function: function.name.clone(), module: "[jit]".into(), ..Frame::default() })
+        let frame = Frame { function: function.name.clone(), module: "[jit]".into(), ..Frame::default() };
+        Some((frame, Some(address - function.start)))
     }
 }
 
@@ -177,7 +181,7 @@ impl Code {
     }
 
     /// What is at a place in the file.
-    fn frame(&self, path: &str, place: u64) -> Frame {
+    fn frame(&self, path: &str, place: u64) -> Named {
         let unnamed = || {
             let file = path.rsplit('/').next().unwrap_or_default();
             format!("{file}+{place:#x}")
@@ -186,12 +190,13 @@ impl Code {
         let address = self.parts.iter().find(holds).map(|(offset, _, address)| place - offset + address);
         let function = address.and_then(|address| at(&self.functions, address));
         let line = address.and_then(|address| self.lines.of(address));
-        Frame {
+        let frame = Frame {
             function: function.map_or_else(unnamed, |function| function.name.clone()),
             module: path.to_owned(),
             source: line.map(|(file, _)| file.to_owned()),
             line: line.map(|(_, line)| line),
-        }
+        };
+        (frame, address.zip(function).map(|(address, function)| address - function.start))
     }
 }
 
@@ -230,7 +235,7 @@ mod tests {
             ..Recording::default()
         };
         let mut names = Names::of(&recording);
-        let mut name = |process, at, address| names.user(process, at, address, false).function;
+        let mut name = |process, at, address| names.user(process, at, address, false).0.function;
         assert_eq!(name(7, 2, 0x1010), "first+0x10");
         assert_eq!(name(7, 9, 0x1010), "second+0x10");
         // A copy has what it is a copy of, and a circle has an end.
@@ -249,8 +254,9 @@ mod tests {
             symbol.name.contains("functions_of_this_very_program") && symbol.kind == numbers::STT_FUNC
         });
         let this = this.expect("tests are not stripped");
-        let frame = code.frame("/proc/self/exe", elf.offset(this.address).unwrap() + 1);
+        let (frame, offset) = code.frame("/proc/self/exe", elf.offset(this.address).unwrap() + 1);
+        assert_eq!(offset, Some(1));
         assert!(frame.function.contains("::tests::functions_of_this_very_program"), "{frame:?}");
-        assert_eq!(code.frame("/a/b.so", 1 << 50).function, format!("b.so+{:#x}", 1_u64 << 50));
+        assert_eq!(code.frame("/a/b.so", 1 << 50).0.function, format!("b.so+{:#x}", 1_u64 << 50));
     }
 }

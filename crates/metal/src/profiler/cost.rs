@@ -7,6 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use aya::maps::Queue;
+use aya::programs::BtfTracePoint;
+use aya::sys::{Stats, enable_stats};
 use tenbin_model::Picoseconds;
 
 use super::layout::RawThread;
@@ -84,13 +86,44 @@ impl Profiler {
             None => self.cost(faults, FAULTS, bare.fault),
             Some(_) => None,
         };
-        let half_round = self.named(|| least(switches)).ok()?;
-        // Each half of a round is a write, a read and a switch.
-        let switch = half_round.zip(bare.half_round).map(|(observed, bare)| {
-            let calls = Picoseconds(2 * call.each.0);
-            observed.saturating_sub(bare).saturating_sub(calls)
-        });
+        let switch = match self.switch_time() {
+            None => {
+                let half_round = self.named(|| least(switches)).ok()?;
+                // Each half of a round is a write, a read and a switch.
+                half_round.zip(bare.half_round).map(|(observed, bare)| {
+                    let calls = Picoseconds(2 * call.each.0);
+                    observed.saturating_sub(bare).saturating_sub(calls)
+                })
+            }
+            time => time,
+        };
         Some(Costs { call, fault, switch })
+    }
+
+    /// For how long programs run for a switch, as the kernel counts that while it is asked to
+    /// (`BPF_ENABLE_STATS`, Linux 5.8). What two threads that take turns make of it varies more than it is.
+    fn switch_time(&mut self) -> Option<Picoseconds> {
+        let _counted = enable_stats(Stats::RunTime).ok()?;
+        let before = self.run_times()?;
+        self.named(|| least(switches)).ok()??;
+        let after = self.run_times()?;
+        let passed = |place: usize| {
+            let time = after[place].0.checked_sub(before[place].0)?;
+            let count = after[place].1.checked_sub(before[place].1).filter(|count| *count > 0)?;
+            u32::try_from(count).ok().map(|count| time / count)
+        };
+        let each = passed(0)? + passed(1)?;
+        Some(Picoseconds::from_nanos(u64::try_from(each.as_nanos()).ok()?))
+    }
+
+    /// For how long the programs of a switch ran so far, and how often.
+    fn run_times(&self) -> Option<[(Duration, u64); 2]> {
+        let of = |name: &str| {
+            let program: &BtfTracePoint = self.loaded.program(name)?.try_into().ok()?;
+            let info = program.info().ok()?;
+            Some((info.run_time(), info.run_count()))
+        };
+        Some([of("switched")?, of("waking")?])
     }
 
     fn cost(&mut self, batches: Batches, events: u32, bare: Option<Picoseconds>) -> Option<Cost> {

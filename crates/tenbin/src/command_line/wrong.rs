@@ -175,10 +175,10 @@ fn deepest<'a>(command: &'a clap::Command, words: &[OsString]) -> (&'a clap::Com
     (below, path)
 }
 
-/// The commands that may have been meant by `word`, nearest first: those that one mistake in three letters
-/// turns into it, or one in a short word.
-fn near(word: &str, commands: &[String]) -> Vec<String> {
-    let mut near: Vec<(usize, &String)> = commands
+/// The names that may have been meant by `word`, nearest first: those that one mistake in three letters turns
+/// into it, or one in a short word.
+pub fn near(word: &str, names: &[String]) -> Vec<String> {
+    let mut near: Vec<(usize, &String)> = names
         .iter()
         .map(|name| (strsim::osa_distance(word, name), name))
         .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))

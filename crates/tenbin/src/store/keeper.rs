@@ -1,7 +1,5 @@
 //! Keeping what was measured: in the store, and where that fails in a file that a store can take.
 
-#![expect(clippy::disallowed_methods, reason = "the date in the name of a file")]
-
 use std::fs::{self, DirBuilder};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -9,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tenbin_store::{Error, Store};
 
+use crate::measurement::date;
 use crate::output::{Exit, Trouble, say};
 
 /// Where to keep what is going to be measured.
@@ -126,9 +125,11 @@ fn put_below(
     folder: &Path,
     put: &impl Fn(&mut Store) -> Result<String, Error>,
 ) -> Result<(String, PathBuf), String> {
-    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let now = date();
+    let seconds = now.split('.').next().unwrap_or_default();
+    let now: String = seconds.chars().filter(|&it| it.is_ascii_digit() || it == 'T').collect();
     // Nobody else's: in a folder that all may write to, a name can have been taken on purpose.
-    let own = folder.join(format!("tenbin-unkept-{now}-{}", std::process::id()));
+    let own = folder.join(format!("tenbin-unkept-{now}Z-{}", std::process::id()));
     let made = fs::create_dir_all(folder).and_then(|()| DirBuilder::new().mode(0o700).create(&own));
     made.map_err(|error| format!("make the folder {}: {error}", own.display()))?;
     let path = own.join("store.db");

@@ -6,10 +6,12 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 pub use keeper::Keeper;
+use tenbin_lab::survey::names;
 use tenbin_model::Run;
 use tenbin_model::words::comma;
 use tenbin_store::{Attempt, Error, Label, Lookup, RunId, Store, Task};
 
+use crate::command_line::near;
 use crate::output::{Exit, Trouble, say};
 
 /// Opens the user's store and creates it where there is none.
@@ -164,5 +166,13 @@ fn no_run(store: &Store, error: Error) -> Trouble {
             id.short()
         ));
     }
-    trouble(error)
+    let meant = match &error {
+        Error::UnknownRun(Lookup { wanted, .. }, _) => near(wanted, &names()).into_iter().next(),
+        _ => None,
+    };
+    let mut trouble = trouble(error);
+    if let Some(meant) = meant {
+        trouble.message.push_str(&format!("; if the question `{meant}` was meant: `tenbin show {meant}`"));
+    }
+    trouble
 }

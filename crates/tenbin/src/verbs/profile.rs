@@ -52,8 +52,8 @@ pub struct Profile {
     sampling: Sampling,
     #[command(flatten)]
     outlet: Outlet,
-    /// The command and its arguments, after --
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "from")]
+    /// The command and its arguments; all that follows its name is its own
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", required_unless_present = "from")]
     command: Vec<String>,
 }
 
@@ -70,9 +70,9 @@ impl Work for Profile {
         self.outlet.can_be_written()?;
         self.sampling.can_be_written(self.from.is_some())?;
         if let Some(from) = &self.from {
-            if let Some(stacks) = self.sampling.read(from)? {
+            if let Some((stacks, remarks)) = self.sampling.read(from)? {
                 let text = self.outlet.form.text(&stacks, |stacks, width| sampled(stacks).text(width))?;
-                return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
+                return Ok(Answer { to: self.outlet.output, remarks, ..Answer::text(text) });
             }
             let profile = read(from)?;
             let text = self.outlet.form.text(&profile, |profile, width| document(profile).text(width))?;
@@ -83,10 +83,11 @@ impl Work for Profile {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let width = terminal::width();
+        let mut written = Vec::new();
         let (status, text) = if self.sampling.sample {
             let taken = self.sampling.take(command, self.command, deadline, machine);
             let stacks = taken.map_err(unprofiled)?;
-            self.sampling.export(&stacks)?;
+            written = self.sampling.export(&stacks)?;
             let text = if self.outlet.form.json { json(&stacks)? } else { sampled(&stacks).text(width) };
             (stacks.exit_status, text)
         } else {
@@ -103,9 +104,12 @@ impl Work for Profile {
             Err(_) => Exit::PassedOn(u8::try_from(128 + status % 256).unwrap_or(u8::MAX)),
         });
         Ok(match self.outlet.output {
-            Some(file) => Answer { text, to: Some(file), exit, ..Answer::default() },
+            Some(file) => Answer { text, to: Some(file), exit, remarks: written },
             // Standard output is the command's.
-            None => Answer { remarks: vec![text.trim_end().to_owned()], exit, ..Answer::default() },
+            None => {
+                let remarks = [text.trim_end().to_owned()].into_iter().chain(written).collect();
+                Answer { remarks, exit, ..Answer::default() }
+            }
         })
     }
 }

@@ -28,7 +28,8 @@ pub struct Report {
     /// Add every sample, and a program that draws them when they are unfolded
     #[arg(long, conflicts_with = "markdown")]
     samples: bool,
-    /// Write Markdown for a pull request: the answers, with all else folded below them
+    /// Write Markdown for a pull request: the answers in at most 40 lines, with all else folded below them,
+    /// the machine and its kernel's command line among it
     #[arg(long)]
     markdown: bool,
 }

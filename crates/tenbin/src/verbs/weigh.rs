@@ -18,7 +18,7 @@ use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
 use tenbin_reach::{Repository, Revision};
 use tenbin_store::Label;
 
-use super::{Ending, Form, Measure, Outlet, Verb, Work, answered, detail, label};
+use super::{Ending, Form, Measure, Outlet, Schema, Verb, Work, answered, detail, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
@@ -327,8 +327,8 @@ const OF_MEASURING: [&str; 39] = [
     "seed",
 ];
 
-/// What --why does not go with: one difference of two commands is explained, in words.
-const NOT_EXPLAINED: [&str; 6] = ["from", "bisect", "worker", "asm", "json", "cpus"];
+/// What --why does not go with: one difference of two commands is explained.
+const NOT_EXPLAINED: [&str; 5] = ["from", "bisect", "worker", "asm", "cpus"];
 
 const FUNCTIONS: &str = "Functions, instructions and workers";
 const REVISIONS: &str = "Revisions";
@@ -339,7 +339,10 @@ const AROUND: &str = "Around each run";
 const SHOWN: &str = "What is shown";
 const KEPT: &str = "What is kept";
 
-pub const VERB: Verb = Verb::of::<Weigh>("weigh");
+pub const VERB: Verb = Verb {
+    schemas: &[Schema::of::<why::Explained<'_>>("weigh-why", "A verdict and why: `weigh --why`")],
+    ..Verb::of::<Weigh>("weigh")
+};
 
 impl Work for Weigh {
     fn run(self) -> Result<Answer, Trouble> {
@@ -459,14 +462,19 @@ impl Weigh {
         }
         // Where something is wrong with a command there is nothing to explain.
         let profiling = profiling.filter(|_| matches!(answer.exit, Exit::Answered | Exit::Refused));
-        match profiling.map(|profiling| why::answer(&profiling, &weighing.names())) {
-            Some(Ok(why)) => answer.text.push_str(&why),
+        let explained = profiling.map(|profiling| why::explanation(&profiling, &weighing.names()));
+        match explained.transpose().map(Option::flatten) {
+            Ok(Some(why)) if self.form.json => answer.text = why::in_json(&outcome.report, &why)?,
+            Ok(Some(why)) => {
+                answer.text.push_str(&why::text(&why));
+                answer.remarks.push("Why is not kept with the run; --json -o FILE keeps both.".into());
+            }
             // The verdict stands.
-            Some(Err(trouble)) => {
+            Err(trouble) => {
                 answer.exit = trouble.exit;
                 answer.remarks.push(trouble.to_string());
             }
-            None => {}
+            Ok(None) => {}
         }
         answer.remarks.extend(remarks);
         answer.remarks.extend((weighing.close)().iter().map(|wrong| format!("tenbin: {wrong}")));

@@ -18,6 +18,7 @@ use tenbin_store::Label;
 use tenbin_store::neighbours::reading;
 
 use super::{Outlet, Schema, Verb, Work, calibrate, json, label, processes as count};
+use crate::command_line::near;
 use crate::measurement;
 use crate::output::{self, Answer, Exit, Trouble};
 use crate::store::{self, Keeper};
@@ -120,6 +121,15 @@ impl Work for Run {
             return of_others(&self, from);
         }
         self.experiments = survey::asked_for(&self.experiments, &self.settings)?;
+        let known = names();
+        let unknown = self.experiments.iter().find(|name| !known.contains(name));
+        if let Some((unknown, meant)) =
+            unknown.and_then(|it| Some((it, near(it, &known).into_iter().next()?)))
+        {
+            return Err(Trouble::usage(format!(
+                "there is no experiment `{unknown}`; did you mean `{meant}`?"
+            )));
+        }
         match self.processes {
             Some(count) => processes::run(&self, count),
             None => measured(&self),

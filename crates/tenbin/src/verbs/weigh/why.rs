@@ -1,12 +1,15 @@
 //! Why one of two commands takes longer: both are profiled, in turns.
 
-use tenbin_analysis::profile::difference::{ENOUGH, document, explain};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tenbin_analysis::profile::difference::{ENOUGH, Explanation, document, explain};
 use tenbin_lab::profile::kernel::can_profile;
 use tenbin_lab::weigh::{Profiling, Weighing};
-use tenbin_model::Profile;
+use tenbin_model::{Profile, Report};
 
 use crate::output::Trouble;
 use crate::terminal::{self, Progress};
+use crate::verbs::json;
 use crate::verbs::profile::unprofiled;
 
 /// What profiles the two commands.
@@ -22,11 +25,33 @@ pub(super) fn can_be_asked(weighing: &Weighing) -> Result<Profiling, Trouble> {
     Ok(profiling)
 }
 
+/// What was measured, and why: what `weigh --why --json` prints.
+#[derive(Serialize, JsonSchema)]
+pub struct Explained<'a> {
+    /// The verdict, as `weigh --json` prints it.
+    report: &'a Report,
+    /// Why the second command takes longer than the first, or does not, as `compare --json` prints it.
+    why: &'a Explanation,
+}
+
 /// The difference explained, as it stands below a verdict.
+pub(super) fn text(explanation: &Explanation) -> String {
+    format!("\n{}", document(explanation, Some("why")).text(terminal::width()))
+}
+
+/// Verdict and explanation in JSON.
+///
+/// # Errors
+/// Internal: a value that is no JSON.
+pub(super) fn in_json(report: &Report, why: &Explanation) -> Result<String, Trouble> {
+    json(&Explained { report, why })
+}
+
+/// The difference explained. None where nothing was profiled.
 ///
 /// # Errors
 /// A command could not be profiled.
-pub(super) fn answer(profiling: &Profiling, names: &[String]) -> Result<String, Trouble> {
+pub(super) fn explanation(profiling: &Profiling, names: &[String]) -> Result<Option<Explanation>, Trouble> {
     let progress = Progress::new();
     let mut sides: [Vec<Profile>; 2] = Default::default();
     for turn in 0..ENOUGH {
@@ -39,8 +64,5 @@ pub(super) fn answer(profiling: &Profiling, names: &[String]) -> Result<String, 
     progress.finish();
     let [left, right] = sides;
     let names = [0, 1].map(|side| format!("`{}`", names[side]));
-    let explained = explain(names, &left, &right);
-    Ok(explained.map_or_else(String::new, |explained| {
-        format!("\n{}", document(&explained, Some("why")).text(terminal::width()))
-    }))
+    Ok(explain(names, &left, &right))
 }
