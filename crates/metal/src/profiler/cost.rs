@@ -102,6 +102,7 @@ impl Profiler {
 
     /// For how long programs run for a switch, as the kernel counts that while it is asked to
     /// (`BPF_ENABLE_STATS`, Linux 5.8). What two threads that take turns make of it varies more than it is.
+    /// None without `CAP_SYS_ADMIN`, which that needs and observing does not.
     fn switch_time(&mut self) -> Option<Picoseconds> {
         let _counted = enable_stats(Stats::RunTime).ok()?;
         let before = self.run_times()?;
