@@ -11,6 +11,7 @@ pub mod blame;
 pub mod compiled;
 mod ending;
 pub mod engine;
+pub mod environment;
 pub mod experiment;
 pub mod experiments;
 pub mod ladder;
@@ -43,6 +44,7 @@ pub fn analyses() -> tenbin_analysis::Analyses {
     let own = EXPERIMENTS.iter().map(|experiment| experiment.analysis);
     tenbin_analysis::Analyses(
         own.chain([
+            environment::ENVIRONMENT,
             weigh::COMMANDS,
             weigh::CLAIMS,
             weigh::CLAIMS_OF_FUNCTIONS,

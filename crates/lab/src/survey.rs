@@ -8,7 +8,7 @@ use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes, order};
 
 use crate::engine::{Bench, Event, budget};
-use crate::experiment::{Experiment, Request, Settings, Unfit};
+use crate::experiment::{Apparatus, Experiment, Request, Settings, Unfit};
 use crate::experiments::{EXPERIMENTS, caches::known_sizes};
 use crate::published;
 
@@ -145,6 +145,19 @@ impl<'a> Survey<'a> {
 
     fn effort_of(&self, step: &Step<'_>) -> Effort {
         if step.asked { self.effort } else { Effort::Quick }
+    }
+
+    /// Sets up the first cell of the first experiment, with that one's description.
+    ///
+    /// # Errors
+    /// As the experiment has them.
+    pub fn open(&self) -> Result<(Descriptor, Box<dyn Apparatus>), Unfit> {
+        let step = self.steps.first().ok_or(Unfit::Stopped)?;
+        let sizes = known_sizes(&self.machine, &[]);
+        let request = self.request(step, &sizes);
+        let plan = (step.experiment.plan)(&request)?;
+        let cell = plan.cells.first().ok_or(Unfit::Stopped)?;
+        Ok((step.descriptor.clone(), cell.open(&request)?))
     }
 
     /// Names of the experiments that were asked for, whatever else has to be measured for their sake.

@@ -48,7 +48,7 @@ use commands::Commands;
 use functions::{Layouts, Linked};
 use instructions::Order;
 use members::{Fixture, Members, Part, Source};
-use worker::Worker;
+pub(crate) use worker::Worker;
 
 /// What is weighed.
 #[derive(Clone, Debug)]

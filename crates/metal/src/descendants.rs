@@ -9,6 +9,8 @@ use rustix::process::{
     Pid, Signal, WaitOptions, child_subreaper, getpid, kill_process, set_child_subreaper, waitpid,
 };
 
+use tenbin_model::Bytes;
+
 use crate::child::{End, through_from};
 use crate::fault::Fault;
 
@@ -96,6 +98,22 @@ fn own_children() -> Vec<i32> {
 pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
     let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|it| it.parse().ok()).collect()
+}
+
+/// The memory of a process and of all below it, a page that several have divided among them (PSS,
+/// `Documentation/filesystems/proc.rst`). None where the kernel does not let this one see it.
+pub fn memory(process: u32) -> Option<Bytes> {
+    let mut sum = 0;
+    let mut next = vec![i32::try_from(process).ok()?];
+    while let Some(process) = next.pop() {
+        let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
+        let mut fields = text.lines().filter_map(|line| line.strip_prefix("Pss:"));
+        sum += fields.next()?.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
+        for thread in numbers(&format!("/proc/{process}/task")) {
+            next.extend(children(process, thread));
+        }
+    }
+    Some(Bytes::from_kib(sum))
 }
 
 /// The names of a folder's entries that are numbers.

@@ -12,7 +12,7 @@ pub mod clock;
 pub mod counters;
 pub mod crew;
 pub mod exact;
-mod descendants;
+pub mod descendants;
 pub mod exchange;
 pub mod fault;
 pub mod features;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use tenbin_lab::Event;
-use tenbin_lab::weigh::so_far;
+use tenbin_lab::weigh::{self, so_far};
 use tenbin_model::{Cell, Descriptor, Picoseconds};
 
 use crate::output::say;
@@ -88,14 +88,22 @@ impl<'a> Planned<'a> {
         if usual.0 <= expected {
             return;
         }
+        // Only commands of a user's have these options.
+        let bounds = if self.name == weigh::NAME {
+            format!(
+                "; with a higher level of error (--level 5%) {}. --within TIME bounds it, and",
+                roughly(coarse)
+            )
+        } else {
+            ".".into()
+        };
         self.aside(|| {
             say(&format!(
-                "One run of each takes {}: an answer takes {} runs of each, {}; with a higher level of error \
-                 (--level 5%) {}. --within TIME bounds it, and Ctrl-C ends it with what is known by then.",
+                "One run of each takes {}: an answer takes {} runs of each, {}{bounds} Ctrl-C ends it with what \
+                 is known by then.",
                 roughly(took),
                 runs[0],
-                roughly(usual),
-                roughly(coarse)
+                roughly(usual)
             ));
         });
     }

@@ -1,5 +1,6 @@
 //! One process that speaks the protocol of workers: it is asked for work, and times it itself.
 
+use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ const QUOTED: usize = 60;
 
 /// A worker, as long as its process lives. The process is ended with all that it started when this is
 /// dropped.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     dialogue: Dialogue,
     within: Duration,
     /// Variants that it was timed at since it started.
@@ -27,26 +28,36 @@ pub(super) struct Worker {
 
 /// What a worker answered when it was asked for work.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Work {
+pub(crate) struct Work {
     /// The time that it took, by the worker's clock.
-    pub(super) elapsed: Picoseconds,
+    pub(crate) elapsed: Picoseconds,
     /// The time by the middle one of the calls that it was done in, if it was divided into calls.
-    pub(super) middle_call: Option<Picoseconds>,
+    pub(crate) middle_call: Option<Picoseconds>,
     /// The time until the answer had come, by this process's clock.
-    pub(super) asked: Picoseconds,
+    pub(crate) asked: Picoseconds,
     /// What shows that it was done; empty where it shows nothing.
-    pub(super) evidence: String,
+    pub(crate) evidence: String,
 }
 
 impl Worker {
     /// Starts `command` on a CPU. No answer may take longer than `within`.
-    pub(super) fn start(command: Command, cpu: Option<Cpu>, within: Duration) -> Result<Self, Fault> {
+    pub(crate) fn start(command: Command, cpu: Option<Cpu>, within: Duration) -> Result<Self, Fault> {
         let bounds = Bounds { output: MOST_OUTPUT, cpu, ..Bounds::within(within) };
         Ok(Self { dialogue: Dialogue::start(command, bounds)?, within, warm: Vec::new() })
     }
 
+    /// Gives it all of a file, for what starts the worker to take in.
+    pub(crate) fn feed(&mut self, file: File) {
+        self.dialogue.feed(file, self.within);
+    }
+
+    /// Has it end by itself, if it does so within the time.
+    pub(crate) fn finish(&mut self, within: Duration) {
+        self.dialogue.finish(within);
+    }
+
     /// Whether the variant of this number was not timed yet since it started; from now on it was.
-    pub(super) fn is_cold(&mut self, number: usize) -> bool {
+    pub(crate) fn is_cold(&mut self, number: usize) -> bool {
         let is_cold = !self.warm.contains(&number);
         if is_cold {
             self.warm.push(number);
@@ -55,7 +66,7 @@ impl Worker {
     }
 
     /// The names of what it can do; a `!` before one says that it is wrong on purpose.
-    pub(super) fn variants(&mut self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn variants(&mut self) -> Result<Vec<String>, Failure> {
         let (line, _) = self.ask("variants")?;
         let names: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         if names.is_empty() {
@@ -66,7 +77,7 @@ impl Worker {
     }
 
     /// Whether the variant of this number does what it has to, by its own word.
-    pub(super) fn check(&mut self, number: usize) -> Result<Seen, Failure> {
+    pub(crate) fn check(&mut self, number: usize) -> Result<Seen, Failure> {
         let question = format!("check {number}");
         let (line, _) = self.ask(&question)?;
         let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -78,12 +89,12 @@ impl Worker {
     }
 
     /// Has the variant of this number done so many operations.
-    pub(super) fn run(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
+    pub(crate) fn run(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
         self.work(&format!("run {number} {operations}"))
     }
 
     /// The same in several calls: a question that only the runner is asked.
-    pub(super) fn calls(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
+    pub(crate) fn calls(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
         let work = self.work(&format!("calls {number} {operations}"))?;
         let Some((evidence, middle)) = work.evidence.split_once(' ') else { return Ok(work) };
         Ok(Work { middle_call: nanoseconds(middle), evidence: evidence.to_owned(), ..work })
@@ -104,7 +115,7 @@ impl Worker {
 
     /// What hardware counted of the latest work in user space: a question that only the runner is asked. None
     /// where it counts nothing. It counts from the first such question on.
-    pub(super) fn counts(&mut self) -> Result<Option<Counts>, Failure> {
+    pub(crate) fn counts(&mut self) -> Result<Option<Counts>, Failure> {
         let (line, _) = self.ask("counts")?;
         let mut numbers = line.split_whitespace().map(|number| number.parse().ok());
         let counts = numbers.next().flatten().zip(numbers.next().flatten());

@@ -14,7 +14,7 @@ use tenbin_model::{Arrangement, Cpu, Finding, Gauge, Missing, Picoseconds, Varia
 
 use crate::ending;
 use crate::experiment::{Apparatus, Failure, Opened, Request, Seen, Unfit};
-use crate::weigh::in_path;
+use crate::weigh::{in_path, seen_program};
 
 /// A program that takes longer for one step of a piece of work hangs.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
@@ -66,6 +66,18 @@ impl Step {
             folder: folder.into(),
             environment: variables.collect::<Result<_, _>>()?,
         })
+    }
+}
+
+impl Step {
+    /// A run of a command in the current folder.
+    ///
+    /// # Errors
+    /// A usage error where its program is nowhere.
+    pub(crate) fn of(words: &[String]) -> Result<Self, Unfit> {
+        let program = seen_program(&words[0], None)?;
+        let arguments: Vec<&OsStr> = words[1..].iter().map(OsStr::new).collect();
+        Ok(Self::new(&program, &arguments, Path::new("."), &[])?)
     }
 }
 

@@ -1,7 +1,9 @@
 //! A child that answers each line with a line.
 
-use std::io::{ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::process::{ChildStdin, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tenbin_model::Picoseconds;
@@ -9,6 +11,9 @@ use tenbin_model::Picoseconds;
 use super::{Bounds, End, Running, start, wait_for};
 use crate::fault::Fault;
 use crate::interrupt;
+
+/// How often it is asked whether all of a file was taken in.
+const INSTANT: Duration = Duration::from_millis(5);
 
 /// How often it is asked whether this process is to end, while an answer is waited for.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -47,6 +52,24 @@ impl Dialogue {
         let mut running = start(command, bounds)?;
         let input = running.child.stdin.take();
         Ok(Self { running, input })
+    }
+
+    /// Gives it all of a file. Who has not taken that in within the time is given nothing any more.
+    pub fn feed(&mut self, mut file: File, within: Duration) {
+        let Some(mut input) = self.input.take() else { return };
+        // It ends with the file, or with the child: nobody reads then.
+        let feeding = thread::spawn(move || {
+            let _ = io::copy(&mut file, &mut input);
+            input
+        });
+        let asked = Instant::now();
+        while !feeding.is_finished() && interrupt::requested().is_none() {
+            if asked.elapsed() > within {
+                return;
+            }
+            thread::park_timeout(INSTANT);
+        }
+        self.input = feeding.join().ok();
     }
 
     /// Gives it `line`, and waits for the line that it answers. With that comes the time from before the one
@@ -107,6 +130,25 @@ impl Dialogue {
         let line: Vec<u8> = kept.drain(..=length).collect();
         let line = String::from_utf8_lossy(&line);
         Ok(Some(line.trim_end_matches(['\n', '\r']).to_owned()))
+    }
+
+    /// Gives it nothing any more, and waits for its end, for so long at most.
+    pub fn finish(&mut self, within: Duration) {
+        self.input = None;
+        let asked = Instant::now();
+        let mut left = within;
+        while !left.is_zero() && interrupt::requested().is_none() {
+            // Whether it has ended is all that matters here: it is killed otherwise.
+            if !matches!(wait_for(&self.running.pidfd, &[], left.min(PATIENCE)), Ok(false)) {
+                break;
+            }
+            left = within.saturating_sub(asked.elapsed());
+        }
+    }
+
+    /// The number of its process.
+    pub fn process(&self) -> u32 {
+        self.running.child.id()
     }
 
     /// What it wrote that nobody asked for: whole lines or parts of one.

@@ -14,6 +14,7 @@ mod show;
 mod report;
 mod machine;
 mod profile;
+mod environment;
 mod runs;
 mod compare;
 mod export;
