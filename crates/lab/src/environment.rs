@@ -59,6 +59,8 @@ const fn time(effort: Effort) -> Picoseconds {
 pub struct Question {
     /// The command that puts into the environment whatever command follows it.
     pub start: Vec<String>,
+    /// Whether that command gives its words to a shell, as ssh does.
+    pub is_quoted: bool,
     /// Names of [`WORK`].
     pub work: Vec<String>,
     /// `KEY=VALUE`, as `tenbin run` takes them for that work.
@@ -77,6 +79,16 @@ pub struct Environment {
 }
 
 impl Question {
+    /// The words that run a command inside.
+    fn inside(&self, words: &[&str]) -> Vec<String> {
+        let words = if self.is_quoted {
+            vec![shell_words::join(words)]
+        } else {
+            words.iter().map(|&word| word.to_owned()).collect()
+        };
+        [self.start.clone(), words].concat()
+    }
+
     /// Reads the question, and makes the environment where that was asked for.
     ///
     /// # Errors
@@ -171,8 +183,8 @@ impl Environment {
             headline,
             ..Arrangement::default()
         };
-        let (start, setup) = (self.question.start.clone(), self.setup.clone());
-        let open = once(move |_, request: &Request<'_>| Start::open(request, &start, setup.clone()));
+        let (question, setup) = (self.question.clone(), self.setup.clone());
+        let open = once(move |_, request: &Request<'_>| Start::open(request, &question, setup.clone()));
         let mut cells =
             vec![PlannedCell::new(cell("for the start of `true`".into(), &PAIRS[..1], true), open)];
         for work in &self.question.work {

@@ -8,8 +8,9 @@ mod place;
 use place::Place;
 
 /// What is known of a run: status, and the answers by where they were asked.
-fn answers(place: &Place, start: &[&str]) -> (Option<i32>, Vec<(String, String)>, String) {
-    let words = [&["environment", "--quick", "--work", "edit", "--json", "--no-store", "--"], start].concat();
+fn answers(place: &Place, start: &[&str], options: &[&str]) -> (Option<i32>, Vec<(String, String)>, String) {
+    let words = ["environment", "--quick", "--work", "edit", "--json", "--no-store"];
+    let words = [&words, options, &["--"], start].concat();
     let output = place.tenbin(&words);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -34,7 +35,7 @@ fn with_folder(place: &Place) -> (std::path::PathBuf, String) {
 fn work_is_done_inside_and_nothing_stays_there() {
     let place = Place::new();
     let (folder, variable) = with_folder(&place);
-    let (status, answers, errors) = answers(&place, &["env", &variable]);
+    let (status, answers, errors) = answers(&place, &["env", &variable], &[]);
     // Whether they differ is the machine's business.
     assert!(matches!(status, Some(0 | 3)), "{status:?} {errors}");
     let cells: Vec<&str> = answers.iter().map(|(cell, _)| cell.as_str()).collect();
@@ -45,6 +46,17 @@ fn work_is_done_inside_and_nothing_stays_there() {
     assert!(!answers.iter().any(|(_, sentence)| claims(sentence)), "{answers:?}");
     let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_start_that_gives_its_words_to_a_shell_gets_them_quoted() {
+    let place = Place::new();
+    // As ssh does: the words are joined by spaces, and a shell reads the line.
+    let start = ["sh", "-c", "exec sh -c \"$*\"", "sh"];
+    let (status, answers, errors) = answers(&place, &start, &["--quote"]);
+    assert!(matches!(status, Some(0 | 3)), "{status:?} {errors}");
+    assert!(answers.iter().filter(|(cell, _)| cell == "for edit").count() == 2, "{answers:?} {errors}");
+    assert!(!answers.iter().any(|(_, sentence)| sentence.contains("cannot be done")), "{answers:?}");
 }
 
 #[test]
@@ -60,7 +72,7 @@ fn what_cannot_be_done_inside_is_refused_and_says_why() {
         std::os::unix::fs::symlink(there, bare.join(name)).unwrap();
     }
     let path = format!("PATH={}", bare.display());
-    let (status, answers, errors) = answers(&place, &["env", &variable, &path]);
+    let (status, answers, errors) = answers(&place, &["env", &variable, &path], &[]);
     assert!(matches!(status, Some(0 | 3)), "{status:?} {errors}");
     let (_, sentence) = answers.iter().find(|(cell, _)| cell == "for edit").unwrap();
     assert!(sentence.contains("mktemp") && sentence.contains("Refused"), "{sentence}");
@@ -69,7 +81,7 @@ fn what_cannot_be_done_inside_is_refused_and_says_why() {
 #[test]
 fn an_environment_that_cannot_be_started_is_said() {
     let place = Place::new();
-    let (status, answers, errors) = answers(&place, &["false"]);
+    let (status, answers, errors) = answers(&place, &["false"], &[]);
     assert_eq!(status, Some(4), "{errors}");
     assert!(answers.iter().all(|(_, sentence)| sentence.contains("ended with status 1")), "{answers:?}");
     let nowhere = place.tenbin(&["environment", "--", "no-such-program"]);

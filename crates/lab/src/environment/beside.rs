@@ -41,9 +41,9 @@ impl Beside {
         let fault = |error| Fault::system("read this program's own file", error);
         let file = File::open(OWN).map_err(fault)?;
         let size = file.metadata().map_err(fault)?.len();
-        let program = seen_program(&question.start[0], None)?;
-        let mut inside = Command::new(program);
-        inside.args(&question.start[1..]).args(["sh", "-c", &way_in(size, &own)]);
+        let words = question.inside(&["sh", "-c", &way_in(size, &own)]);
+        let mut inside = Command::new(seen_program(&words[0], None)?);
+        inside.args(&words[1..]);
         let place = format!("in `{}`", question.start.join(" "));
         let mut sides = [started(here, None, work, "here")?, started(inside, Some(file), work, &place)?];
         let [one, other] = sides.each_mut().map(|side| side.check(PLACE).map_err(unfit));

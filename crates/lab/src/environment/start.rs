@@ -6,7 +6,7 @@ use tenbin_metal::child::{Bounds, Dialogue, Reply};
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Bytes, Finding, VariantIndex};
 
-use super::NAME;
+use super::{NAME, Question};
 use crate::ending;
 use crate::experiment::{Apparatus, Failure, Request, Seen, Unfit};
 use crate::weigh::seen_program;
@@ -16,7 +16,7 @@ use crate::workload::command::{DEADLINE, Runner, Step, lap, seen};
 const LOOKS: usize = 5;
 
 /// A shell that answers once, and waits for the end of its input.
-const IDLE: &str = "read -r line; echo idle; read -r line; :";
+const IDLE: [&str; 3] = ["sh", "-c", "read -r line; echo idle; read -r line; :"];
 
 /// Commands that start and end.
 pub(super) struct Start {
@@ -25,20 +25,20 @@ pub(super) struct Start {
     steps: [Step; 2],
     /// Of a command that fails.
     failing: Step,
-    start: Vec<String>,
+    idle: Vec<String>,
     setup: Option<Finding>,
 }
 
 impl Start {
     pub(super) fn open(
         request: &Request<'_>,
-        start: &[String],
+        question: &Question,
         setup: Option<Finding>,
     ) -> Result<Self, Unfit> {
-        let inside = |word: &str| -> Vec<String> { start.iter().cloned().chain([word.into()]).collect() };
-        let steps = [Step::of(&["true".into()])?, Step::of(&inside("true"))?];
-        let failing = Step::of(&inside("false"))?;
-        Ok(Self { runner: Runner::start(request.cpus)?, steps, failing, start: start.to_vec(), setup })
+        let steps = [Step::of(&["true".into()])?, Step::of(&question.inside(&["true"]))?];
+        let failing = Step::of(&question.inside(&["false"]))?;
+        let idle = question.inside(&IDLE);
+        Ok(Self { runner: Runner::start(request.cpus)?, steps, failing, idle, setup })
     }
 
     fn run(&mut self, variant: VariantIndex) -> Result<Lap, Failure> {
@@ -47,9 +47,7 @@ impl Start {
     }
 
     /// What the processes of an idle shell have of memory, inside or outside.
-    fn idle(&self, start: &[String]) -> Result<Option<Bytes>, String> {
-        let words: Vec<String> =
-            start.iter().map(String::as_str).chain(["sh", "-c", IDLE]).map(str::to_owned).collect();
+    fn idle(words: &[String]) -> Result<Option<Bytes>, String> {
         let program = seen_program(&words[0], None).map_err(crate::engine::in_words)?;
         let mut command = Command::new(program);
         command.args(&words[1..]);
@@ -66,8 +64,8 @@ impl Start {
     }
 
     fn memory(&self) -> Finding {
-        let looks = |start: &[String]| -> Result<Option<Vec<Bytes>>, String> {
-            let looks = (0..LOOKS).map(|_| self.idle(start)).collect::<Result<Option<Vec<_>>, _>>();
+        let looks = |shell: &[String]| -> Result<Option<Vec<Bytes>>, String> {
+            let looks = (0..LOOKS).map(|_| Self::idle(shell)).collect::<Result<Option<Vec<_>>, _>>();
             looks.map(|looks| {
                 looks.map(|mut looks| {
                     looks.sort_unstable();
@@ -84,7 +82,7 @@ impl Start {
                          those below them; what others start for them, as a daemon does, is not in it"
                     .into(),
         };
-        match looks(&[]).and_then(|here| Ok((here, looks(&self.start)?))) {
+        match looks(&IDLE.map(str::to_owned)).and_then(|here| Ok((here, looks(&self.idle)?))) {
             Ok((Some(here), Some(inside))) => {
                 let [least, middle, most] = [0, LOOKS / 2, LOOKS - 1].map(|place| inside[place]);
                 finding(

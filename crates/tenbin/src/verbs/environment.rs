@@ -31,6 +31,9 @@ pub struct Environment {
     /// Turn a knob of that work (see `tenbin show build`)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     settings: Vec<String>,
+    /// Quote what runs inside: START gives its words to a shell, as ssh does
+    #[arg(long)]
+    quote: bool,
     /// Make the environment by this, which a shell reads: run once, before anything else, and timed
     #[arg(long, value_name = "CMD")]
     setup: Option<String>,
@@ -60,8 +63,8 @@ impl Work for Environment {
         if self.work.is_empty() {
             self.work = WORK.map(str::to_owned).to_vec();
         }
-        let Self { work, settings, setup, cleanup, measure, start, .. } = self;
-        let environment = Question { start, work, settings, setup, cleanup }.read()?;
+        let Self { work, settings, quote, setup, cleanup, measure, start, .. } = self;
+        let environment = Question { start, is_quoted: quote, work, settings, setup, cleanup }.read()?;
         let (describe, plan) = (|| environment.describe(), |request: &Request<'_>| environment.plan(request));
         let experiment = Experiment { analysis: ENVIRONMENT, ..Experiment::new(&describe, &plan) };
         let outcome = measurement::of(Selection::of(experiment), &measure, Effort::Normal)

@@ -58,7 +58,7 @@ fn shown(command: &str) -> String {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words[..] {
         ["tenbin"] => "tenbin show latest --brief".into(),
-        ["tenbin", "weigh", ..] => "tenbin show latest".into(),
+        ["tenbin", "weigh" | "environment", ..] => "tenbin show latest".into(),
         ["tenbin", "run", question, ..] => format!("tenbin show latest {question}"),
         _ => command.into(),
     }
