@@ -5,9 +5,9 @@
 //! threads that this makes.
 
 use std::fmt::Write;
-use std::io;
 use std::process::Command;
 use std::time::Duration;
+use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
@@ -229,14 +229,13 @@ impl Profiler {
     /// # Errors
     /// What is lacking.
     pub fn attach(follows_files: bool) -> Result<Self, Unattached> {
-        let types = Btf::from_sys_fs().map_err(|error| Unattached {
-            lacking: Lacking::Types,
-            why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
-        })?;
+        let (types, loader) = kernel_types()?;
         let (starter, padded) = starter();
-        let with = |locks: bool| load(&types, &padded, locks, follows_files).map(|loaded| (loaded, locks));
-        let (mut loaded, locks) = with(true).or_else(|unattached| match unattached.lacking {
-            Lacking::Kernel => with(false),
+        let with = |loader: EbpfLoader<'static>, locks: bool| {
+            load(loader, &types, &padded, locks, follows_files).map(|loaded| (loaded, locks))
+        };
+        let (mut loaded, locks) = with(loader, true).or_else(|unattached| match unattached.lacking {
+            Lacking::Kernel => with(EbpfLoader::new(), false),
             _ => Err(unattached),
         })?;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
@@ -327,8 +326,23 @@ impl Profiler {
     }
 }
 
+/// The kernel's types, and what loads programs by them.
+pub(crate) fn kernel_types() -> Result<(Btf, EbpfLoader<'static>), Unattached> {
+    // Aya's loader reads them for itself when it is made, though it is given these: so both read at a time.
+    let (types, loader) = thread::scope(|scope| {
+        let types = scope.spawn(Btf::from_sys_fs);
+        let loader = EbpfLoader::new();
+        (types.join(), loader)
+    });
+    let types = types.unwrap_or_else(|panic| panic::resume_unwind(panic)).map_err(|error| Unattached {
+        lacking: Lacking::Types,
+        why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
+    })?;
+    Ok((types, loader))
+}
+
 /// What could not be done, and why.
-fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) -> Unattached {
+pub(crate) fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) -> Unattached {
     Unattached {
         lacking: if is_denied(error) { Lacking::Rights } else { Lacking::Kernel },
         why: format!("{what}: {}", chain(error)),
@@ -336,9 +350,15 @@ fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) -> Unattach
 }
 
 /// The programs, which the kernel took and nothing calls yet.
-fn load(types: &Btf, starter: &[u8; NAME], locks: bool, follows_files: bool) -> Result<Ebpf, Unattached> {
+fn load(
+    loader: EbpfLoader<'static>,
+    types: &Btf,
+    starter: &[u8; NAME],
+    locks: bool,
+    follows_files: bool,
+) -> Result<Ebpf, Unattached> {
     let (locks, files) = (u32::from(locks), u32::from(follows_files));
-    let mut loader = EbpfLoader::new();
+    let mut loader: EbpfLoader<'_> = loader;
     loader.btf(Some(types)).override_global("starter", starter, true).override_global("locks", &locks, true);
     loader.override_global("slots", &(SLOTS - 1), true);
     loader.override_global("follows_files", &files, true);

@@ -14,7 +14,7 @@ use aya::maps::{Array, HashMap, MapData, RingBuf, StackTraceMap};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{PerfEvent, ProgramError};
 use aya::util::online_cpus;
-use aya::{Btf, Ebpf, EbpfLoader, Pod};
+use aya::{Ebpf, Pod};
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
@@ -23,7 +23,9 @@ use tenbin_model::Order;
 use crate::child::End;
 use crate::descendants;
 use crate::fault::Fault;
-use crate::profiler::{Lacking, Unattached, attach_tracepoint, chain, is_denied, letters, nanoseconds_now};
+use crate::profiler::{
+    Lacking, Unattached, attach_tracepoint, chain, kernel_types, letters, nanoseconds_now, unattached,
+};
 use crate::sampling::RECORD_LOST;
 use crate::starter::{NAME, named, starter};
 
@@ -184,34 +186,26 @@ impl Recorder {
     /// # Errors
     /// What is lacking.
     pub fn attach(frequency: u32) -> Result<Self, Unattached> {
-        let types = Btf::from_sys_fs().map_err(|error| Unattached {
-            lacking: Lacking::Types,
-            why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
-        })?;
-        let unloaded = |what: &str, error: &(dyn std::error::Error + 'static)| Unattached {
-            lacking: if is_denied(error) { Lacking::Rights } else { Lacking::Kernel },
-            why: format!("{what}: {}", chain(error)),
-        };
+        let (types, mut loader) = kernel_types()?;
         let (starter, padded) = starter();
-        let mut loader = EbpfLoader::new();
         loader.btf(Some(&types)).override_global("starter", &padded, true);
         // What the build script packed can be unpacked.
         let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
         let mut loaded =
-            loader.load(&object).map_err(|error| unloaded("create what BPF programs write to", &error))?;
+            loader.load(&object).map_err(|error| unattached("create what BPF programs write to", &error))?;
         let ring = loaded.take_map("events").ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "the object has no map events".into(),
         })?;
-        let ring = RingBuf::try_from(ring).map_err(|error| unloaded("map a BPF ring", &error))?;
+        let ring = RingBuf::try_from(ring).map_err(|error| unattached("map a BPF ring", &error))?;
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
             let attached = attach_tracepoint(&mut loaded, program, tracepoint, &types);
             if let (Err(error), true) = (attached, is_everywhere) {
-                return Err(unloaded(&format!("attach a BPF program to {tracepoint}"), &error));
+                return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
         attach_clock(&mut loaded, frequency)
-            .map_err(|error| unloaded("attach a BPF program to the clock of perf events", &error))?;
+            .map_err(|error| unattached("attach a BPF program to the clock of perf events", &error))?;
         Ok(Self { loaded, ring, mappings: watch_mappings(), starter })
     }
 

@@ -60,6 +60,7 @@ type Batches = fn() -> Option<Duration>;
 pub(super) struct Bare {
     call: Option<Picoseconds>,
     fault: Option<Picoseconds>,
+    /// None where it is the kernel that counts for how long programs run for a switch.
     half_round: Option<Picoseconds>,
 }
 
@@ -67,7 +68,8 @@ impl Bare {
     /// Where calls are told apart by their file, the call is one that is about a file.
     pub(super) fn measure(follows_files: bool) -> Self {
         let call = least(if follows_files { calls_about_a_file } else { calls });
-        Self { call, fault: least(faults), half_round: least(switches) }
+        let half_round = enable_stats(Stats::RunTime).map_or_else(|_| least(switches), |_| None);
+        Self { call, fault: least(faults), half_round }
     }
 }
 
@@ -106,7 +108,7 @@ impl Profiler {
     fn switch_time(&mut self) -> Option<Picoseconds> {
         let _counted = enable_stats(Stats::RunTime).ok()?;
         let before = self.run_times()?;
-        self.named(|| least(switches)).ok()??;
+        self.named(|| thread::spawn(switches).join().ok()).ok()???;
         let after = self.run_times()?;
         let passed = |place: usize| {
             let time = after[place].0.checked_sub(before[place].0)?;
@@ -189,14 +191,15 @@ fn calls_about_a_file() -> Option<Duration> {
     failed.is_none().then_some(took)
 }
 
-/// First touches of anonymous memory.
+/// First reads of anonymous memory: the kernel maps the page of zeros, so that no page is allocated or
+/// cleared, which takes longer and varies more than all else.
 fn faults() -> Option<Duration> {
     let page = rustix::param::page_size();
-    let mut pages = Pages::map((BATCHES * FAULTS) as usize * page, PageKind::Base).ok()?;
-    let mut batches = pages.chunks_mut(FAULTS as usize * page);
+    let pages = Pages::map((BATCHES * FAULTS) as usize * page, PageKind::Base).ok()?;
+    let mut batches = pages.chunks(FAULTS as usize * page);
     Some(timed(FAULTS, || {
-        for page in batches.next().into_iter().flat_map(|batch| batch.chunks_mut(page)) {
-            page[0] = 1;
+        for page in batches.next().into_iter().flat_map(|batch| batch.chunks(page)) {
+            std::hint::black_box(page[0]);
         }
     }))
 }

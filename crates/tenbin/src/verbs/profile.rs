@@ -11,11 +11,11 @@ use tenbin_analysis::profile::document;
 use tenbin_analysis::stacks::document as sampled;
 use tenbin_lab::profile::kernel::Unprofiled;
 use tenbin_lab::profile::{Observed, exact, log, profile};
-use tenbin_lab::survey::cpus;
+use tenbin_metal::machine;
 use tenbin_model::{Profile as Profiled, Stacks};
 
 use super::{Outlet, Schema, Verb, Work, json};
-use crate::measurement::{date, observed};
+use crate::measurement::date;
 use crate::output::{Answer, Exit, Trouble};
 use crate::sampling::Sampling;
 use crate::terminal;
@@ -78,7 +78,7 @@ impl Work for Profile {
             let text = self.outlet.form.text(&profile, |profile, width| document(profile).text(width))?;
             return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
         }
-        let (machine, _) = observed(&cpus(None)?)?;
+        let machine = machine::observe_this();
         let deadline = Duration::from_secs(self.deadline);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
