@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
 // Where interrupts begin and end, hard and soft ones. Whoever includes this has functions interrupt_begins and
-// interrupt_ends.
+// interrupt_ends, and says by AT what kind of tracepoint it is.
 
-SEC("tp_btf/irq_handler_entry")
+AT("irq_handler_entry")
 int irq_begins(void *context)
 {
 	return interrupt_begins();
 }
 
-SEC("tp_btf/irq_handler_exit")
+AT("irq_handler_exit")
 int irq_ends(void *context)
 {
 	return interrupt_ends();
 }
 
-SEC("tp_btf/softirq_entry")
+AT("softirq_entry")
 int softirq_begins(void *context)
 {
 	return interrupt_begins();
 }
 
-SEC("tp_btf/softirq_exit")
+AT("softirq_exit")
 int softirq_ends(void *context)
 {
 	return interrupt_ends();
 }
 
 // x86 only.
-SEC("tp_btf/local_timer_entry")
+AT("local_timer_entry")
 int timer_begins(void *context)
 {
 	return interrupt_begins();
 }
 
-SEC("tp_btf/local_timer_exit")
+AT("local_timer_exit")
 int timer_ends(void *context)
 {
 	return interrupt_ends();

@@ -11,7 +11,7 @@ use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
-use aya::programs::{BtfTracePoint, PerfEvent, ProgramError};
+use aya::programs::{PerfEvent, Program, ProgramError};
 use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfLoader};
 use syscalls::Sysno;
@@ -21,6 +21,7 @@ use crate::child::{self, End};
 use crate::descendants;
 use crate::fault::Fault;
 use crate::starter::{NAME, named, starter};
+use crate::tracepoints::{Field, check_fields};
 
 mod cost;
 mod files;
@@ -34,8 +35,9 @@ use layout::{LENGTHS, RawCourse, RawRow, RawTally, RawThread, RawWake, RawWoken}
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
+static PACKED_RECORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/records.bpf.deflate"));
 
-/// Rows that are no system call (`enum` in `bpf/profile.bpf.c`).
+/// Rows that are no system call (`enum` in `bpf/profile.h`).
 const USER: u32 = 0;
 const FAULT: u32 = 1;
 const INTERRUPT: u32 = 2;
@@ -47,8 +49,8 @@ pub const SLOTS: u32 = 16 << 10;
 
 /// Programs of tracepoints, each with its tracepoint and whether every machine has that.
 const TRACEPOINTS: [(&str, &str, bool); 13] = [
-    ("enter", "sys_enter", true),
-    ("leave", "sys_exit", true),
+    ("entered", "sys_enter", true),
+    ("left", "sys_exit", true),
     ("switched", "sched_switch", true),
     ("waking", "sched_waking", true),
     ("forked", "sched_process_fork", true),
@@ -62,6 +64,14 @@ const TRACEPOINTS: [(&str, &str, bool); 13] = [
     ("irq_begins", "irq_handler_entry", true),
     ("softirq_begins", "softirq_entry", true),
     ("timer_begins", "local_timer_entry", false),
+];
+
+/// Tracepoints whose programs are handed records where the kernel says nothing of its types, with the fields
+/// that those read, as `bpf/records.bpf.c` has them.
+const RECORDS: [(&str, &str, &[Field]); 3] = [
+    ("switched", "sched/sched_switch", &[("prev_state", 32, 8), ("next_pid", 56, 4)]),
+    ("waking", "sched/sched_waking", &[("pid", 24, 4)]),
+    ("forked", "task/task_newtask", &[("pid", 8, 4)]),
 ];
 
 /// Programs of perf's software events, each with its event.
@@ -219,6 +229,8 @@ pub struct Profiler {
     starter: String,
     /// Why page faults are not seen.
     pub no_faults: Option<String>,
+    /// Why the kernel's types are not known, so that its programs are handed records.
+    pub no_types: Option<String>,
     /// What observing costs.
     pub costs: Costs,
 }
@@ -229,25 +241,41 @@ impl Profiler {
     /// # Errors
     /// What is lacking.
     pub fn attach(follows_files: bool) -> Result<Self, Unattached> {
-        let (types, loader) = kernel_types()?;
+        let (types, loader) = kernel_types();
         let (starter, padded) = starter();
-        let with = |loader: EbpfLoader<'static>, locks: bool| {
-            load(loader, &types, &padded, locks, follows_files).map(|loaded| (loaded, locks))
+        let with = |loader: EbpfLoader<'static>, types: Option<&Btf>, locks: bool| {
+            let files = follows_files && types.is_some();
+            let wanted = Wanted { starter: &padded, types, locks, follows_files: files };
+            wanted.load(loader).map(|loaded| (loaded, locks, files))
         };
-        let (mut loaded, locks) = with(loader, true).or_else(|unattached| match unattached.lacking {
-            Lacking::Kernel => with(EbpfLoader::new(), false),
-            _ => Err(unattached),
-        })?;
+        let (loaded, no_types) = match &types {
+            Ok(types) => {
+                let loaded = with(loader, Some(types), true).or_else(|unattached| match unattached.lacking {
+                    Lacking::Kernel => with(EbpfLoader::new(), Some(types), false),
+                    _ => Err(unattached),
+                });
+                (loaded?, None)
+            }
+            Err(no_types) => {
+                let records = with(loader, None, false).map_err(|unattached| Unattached {
+                    why: format!("{}; without it: {}", no_types.why, unattached.why),
+                    ..unattached
+                });
+                (records?, Some(no_types.why.clone()))
+            }
+        };
+        let (mut loaded, locks, follows_files) = loaded;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
         // machine does then is the same.
         let bare = Bare::measure(follows_files);
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            if let (Err(error), true) = (attach(&mut loaded, program), is_everywhere) {
+            if let (Err(error), true) = (attach(&mut loaded, program, tracepoint), is_everywhere) {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
         let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
-        let mut profiler = Self { loaded, locks, follows_files, starter, no_faults, costs: Costs::default() };
+        let costs = Costs::default();
+        let mut profiler = Self { loaded, locks, follows_files, starter, no_faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
@@ -327,7 +355,7 @@ impl Profiler {
 }
 
 /// The kernel's types, and what loads programs by them.
-pub(crate) fn kernel_types() -> Result<(Btf, EbpfLoader<'static>), Unattached> {
+pub(crate) fn kernel_types() -> (Result<Btf, Unattached>, EbpfLoader<'static>) {
     // Aya's loader reads them for itself when it is made, though it is given these: so both read at a time.
     let (types, loader) = thread::scope(|scope| {
         let types = scope.spawn(Btf::from_sys_fs);
@@ -337,8 +365,8 @@ pub(crate) fn kernel_types() -> Result<(Btf, EbpfLoader<'static>), Unattached> {
     let types = types.unwrap_or_else(|panic| panic::resume_unwind(panic)).map_err(|error| Unattached {
         lacking: Lacking::Types,
         why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
-    })?;
-    Ok((types, loader))
+    });
+    (types, loader)
 }
 
 /// What could not be done, and why.
@@ -349,44 +377,56 @@ pub(crate) fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) 
     }
 }
 
-/// The programs, which the kernel took and nothing calls yet.
-fn load(
-    loader: EbpfLoader<'static>,
-    types: &Btf,
-    starter: &[u8; NAME],
+/// How programs are to be loaded.
+struct Wanted<'a> {
+    starter: &'a [u8; NAME],
+    /// None where they are to be handed records.
+    types: Option<&'a Btf>,
     locks: bool,
     follows_files: bool,
-) -> Result<Ebpf, Unattached> {
-    let (locks, files) = (u32::from(locks), u32::from(follows_files));
-    let mut loader: EbpfLoader<'_> = loader;
-    loader.btf(Some(types)).override_global("starter", starter, true).override_global("locks", &locks, true);
-    loader.override_global("slots", &(SLOTS - 1), true);
-    loader.override_global("follows_files", &files, true);
-    if follows_files {
-        files::make_room(&mut loader);
-    }
-    loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
-    loader.map_max_entries("free_slots", SLOTS);
-    // What the build script packed can be unpacked.
-    let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
-    let loaded = loader.load(&object);
-    let mut loaded = loaded.map_err(|error| unattached("create what BPF programs add up in", &error))?;
-    if locks == 0 {
-        let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
-            .map_err(|error| unattached("fill a BPF map", &error))?;
-        for slot in (1..SLOTS).rev() {
-            slots.push(slot, 0).map_err(|error| unattached("fill a BPF map", &error))?;
+}
+
+impl Wanted<'_> {
+    /// The programs, which the kernel took and nothing calls yet.
+    fn load(&self, loader: EbpfLoader<'static>) -> Result<Ebpf, Unattached> {
+        let (locks, files) = (u32::from(self.locks), u32::from(self.follows_files));
+        let mut loader: EbpfLoader<'_> = loader;
+        loader.btf(self.types).override_global("starter", self.starter, true);
+        loader.override_global("locks", &locks, true).override_global("slots", &(SLOTS - 1), true);
+        loader.override_global("follows_files", &files, self.follows_files);
+        if self.follows_files {
+            files::make_room(&mut loader);
         }
-    }
-    if follows_files {
-        files::fill(&mut loaded)?;
-    }
-    for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-        if let (Err(error), true) = (load_program(&mut loaded, program, tracepoint, types), is_everywhere) {
-            return Err(unattached(&format!("load a BPF program for {tracepoint}"), &error));
+        loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
+        loader.map_max_entries("free_slots", SLOTS);
+        // What the build script packed can be unpacked.
+        let packed = if self.types.is_some() { PACKED } else { PACKED_RECORDS };
+        let object = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
+        let loaded = loader.load(&object);
+        let mut loaded = loaded.map_err(|error| unattached("create what BPF programs add up in", &error))?;
+        if !self.locks {
+            let mut slots = Stack::<_, u32>::try_from(map(&mut loaded, "free_slots")?)
+                .map_err(|error| unattached("fill a BPF map", &error))?;
+            for slot in (1..SLOTS).rev() {
+                slots.push(slot, 0).map_err(|error| unattached("fill a BPF map", &error))?;
+            }
         }
+        if self.follows_files {
+            files::fill(&mut loaded)?;
+        }
+        if self.types.is_none() {
+            for (_, event, fields) in RECORDS {
+                check_fields(event, fields).map_err(|why| Unattached { lacking: Lacking::Kernel, why })?;
+            }
+        }
+        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
+            let is_loaded = load_program(&mut loaded, program, tracepoint, self.types);
+            if let (Err(error), true) = (is_loaded, is_everywhere) {
+                return Err(unattached(&format!("load a BPF program for {tracepoint}"), &error));
+            }
+        }
+        Ok(loaded)
     }
-    Ok(loaded)
 }
 
 fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut aya::maps::Map, Unattached> {
@@ -395,20 +435,27 @@ fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut aya::maps::Map, U
         .ok_or_else(|| Unattached { lacking: Lacking::Kernel, why: format!("the object has no map {name}") })
 }
 
-/// One program of a tracepoint.
-fn tracepoint<'a>(
-    loaded: &'a mut Ebpf,
-    program: &str,
-) -> Result<Option<&'a mut BtfTracePoint>, ProgramError> {
-    loaded.program_mut(program).map(TryInto::try_into).transpose()
+fn load_program(loaded: &mut Ebpf, program: &str, at: &str, types: Option<&Btf>) -> Result<(), ProgramError> {
+    match (loaded.program_mut(program), types) {
+        (Some(Program::BtfTracePoint(program)), Some(types)) => program.load(at, types),
+        (Some(Program::RawTracePoint(program)), _) => program.load(),
+        (Some(Program::TracePoint(program)), _) => program.load(),
+        _ => Ok(()),
+    }
 }
 
-fn load_program(loaded: &mut Ebpf, program: &str, at: &str, types: &Btf) -> Result<(), ProgramError> {
-    tracepoint(loaded, program)?.map_or(Ok(()), |program| program.load(at, types))
-}
-
-fn attach(loaded: &mut Ebpf, program: &str) -> Result<(), ProgramError> {
-    tracepoint(loaded, program)?.map_or(Ok(()), |program| program.attach().map(drop))
+fn attach(loaded: &mut Ebpf, name: &str, at: &str) -> Result<(), ProgramError> {
+    match loaded.program_mut(name) {
+        Some(Program::BtfTracePoint(program)) => program.attach().map(drop),
+        Some(Program::RawTracePoint(program)) => program.attach(at).map(drop),
+        Some(Program::TracePoint(program)) => {
+            let event =
+                RECORDS.iter().find(|(of, ..)| *of == name).and_then(|(_, event, _)| event.split_once('/'));
+            let (category, event) = event.unwrap_or_default();
+            program.attach(category, event).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Loads and attaches a program of a tracepoint.
@@ -418,8 +465,8 @@ pub(crate) fn attach_tracepoint(
     at: &str,
     types: &Btf,
 ) -> Result<(), ProgramError> {
-    load_program(loaded, program, at, types)?;
-    attach(loaded, program)
+    load_program(loaded, program, at, Some(types))?;
+    attach(loaded, program, at)
 }
 
 fn attach_faults(loaded: &mut Ebpf) -> Result<(), ProgramError> {

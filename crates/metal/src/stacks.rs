@@ -186,7 +186,8 @@ impl Recorder {
     /// # Errors
     /// What is lacking.
     pub fn attach(frequency: u32) -> Result<Self, Unattached> {
-        let (types, mut loader) = kernel_types()?;
+        let (types, mut loader) = kernel_types();
+        let types = types?;
         let (starter, padded) = starter();
         loader.btf(Some(&types)).override_global("starter", &padded, true);
         // What the build script packed can be unpacked.

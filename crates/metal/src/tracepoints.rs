@@ -99,6 +99,44 @@ fn numbers(mounts: &[PathBuf], names: &[&'static str]) -> Result<Vec<(&'static s
     }
 }
 
+/// A field of a record: its name, its offset and its size in bytes.
+pub(crate) type Field = (&'static str, usize, usize);
+
+/// Checks that the records of an event (`sched/sched_switch`) have fields where a program reads them: of each
+/// its name, its offset and its size in bytes.
+///
+/// # Errors
+/// What is not as it has to be (`Documentation/trace/events.rst`, event formats).
+pub(crate) fn check_fields(event: &str, fields: &[Field]) -> Result<(), String> {
+    let paths: Vec<PathBuf> =
+        here().iter().map(|mount| mount.join("events").join(event).join("format")).collect();
+    let format = paths.iter().find_map(|path| fs::read_to_string(path).ok());
+    let Some(format) = format else {
+        return Err(format!(
+            "none of these can be read: {}; as root, `mount -t tracefs nodev {}`",
+            comma(paths.iter().map(|path| path.display())),
+            MOUNTS[0]
+        ));
+    };
+    match fields.iter().find(|field| !has_field(&format, field)) {
+        None => Ok(()),
+        Some((name, offset, size)) => Err(format!(
+            "records of {event} do not have {name} as {size} bytes at {offset}, as in all kernels that were tried"
+        )),
+    }
+}
+
+/// Whether a format has a field in that place: a line `field:pid_t next_pid; offset:56; size:4; signed:1;`, with tabs.
+fn has_field(format: &str, &(name, offset, size): &Field) -> bool {
+    format.lines().any(|line| {
+        let mut parts = line.trim().split(';').map(str::trim);
+        let is_named = parts.next().and_then(|part| part.rsplit(' ').next()) == Some(name);
+        is_named
+            && parts.next() == Some(format!("offset:{offset}").as_str())
+            && parts.next() == Some(format!("size:{size}").as_str())
+    })
+}
+
 fn here() -> Vec<PathBuf> {
     MOUNTS.iter().map(PathBuf::from).collect()
 }
@@ -229,6 +267,18 @@ mod tests {
         let mounts = [PathBuf::from("/nowhere"), first.path().to_owned(), second.path().to_owned()];
         let known = numbers(&mounts, &["kmem/kmalloc", "kmem/kmalloc_node", "kmem/kfree"]).unwrap();
         assert_eq!(known, [("kmem/kmalloc", 412), ("kmem/kfree", 409)]);
+    }
+
+    #[test]
+    fn fields_are_where_the_format_has_them() {
+        let format = "ID: 325\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\t\
+                      field:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\t\
+                      field:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n";
+        assert!(has_field(format, &("prev_state", 32, 8)));
+        for elsewhere in [("prev_state", 36, 8), ("prev_state", 32, 4), ("state", 32, 8), ("next_pid", 56, 4)]
+        {
+            assert!(!has_field(format, &elsewhere), "{elsewhere:?}");
+        }
     }
 
     #[test]

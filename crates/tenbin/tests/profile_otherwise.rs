@@ -195,6 +195,40 @@ fn without_rights_snapshots_say_where_the_time_went() {
     assert!(shown.contains("Snapshots stand in for programs in the kernel"), "{shown}");
 }
 
+/// As on a kernel without BTF: its description is hidden in a mount namespace.
+#[test]
+fn records_stand_in_where_the_kernel_does_not_describe_its_types() {
+    let place = Place::new();
+    let (truth, empty) = (built(&place, "truth"), place.path("empty"));
+    fs::create_dir(&empty).unwrap();
+    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+    tenbin.current_dir(place.folder.path());
+    let (described, _) = answer(&place, tenbin, &["--", "true"]);
+    if !is_root() || described.observer != Observer::Kernel {
+        eprintln!("not tested: who runs these tests may not load programs or mount");
+        return;
+    }
+    let mut tenbin = Command::new("unshare");
+    let hide = "mount --bind \"$0\" /sys/kernel/btf && exec \"$@\"";
+    tenbin.args(["-m", "sh", "-c", hide]).arg(&empty).arg(env!("CARGO_BIN_EXE_tenbin"));
+    tenbin.current_dir(place.folder.path());
+    let (profile, status) = answer(&place, tenbin, &["--files", "--", truth.to_str().unwrap()]);
+    assert_eq!((status, profile.observer), (0, Observer::Kernel), "{:?}", profile.unseen);
+    assert!(profile.unseen.iter().any(|it| it.contains("handed over records")), "{:?}", profile.unseen);
+    assert!(profile.unseen.iter().any(|it| it.contains("Which files")), "{:?}", profile.unseen);
+    let counts = calls(&profile);
+    assert_eq!(counts["getppid"], (50_000, 0));
+    assert_eq!(counts["clock_nanosleep"], (31, 0));
+    let slept = blocked(&profile, "clock_nanosleep");
+    assert!((0.5..0.55).contains(&slept), "{slept} s");
+    assert_eq!(profile.threads.len(), 5);
+    for it in &profile.threads {
+        let parts = [it.user, it.kernel, it.faults, it.interrupts, it.queued, it.blocked];
+        let parts: Picoseconds = parts.into_iter().sum();
+        assert!(it.wall.0.abs_diff(parts.0) <= it.wall.0 / 500, "{it:?}");
+    }
+}
+
 /// Two threads sleep for 500 ms, and others take 300 ms of a CPU and more.
 fn snapshots_show_the_truth(profile: &Profile) {
     assert_eq!(profile.observer, Observer::Snapshots);

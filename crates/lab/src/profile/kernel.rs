@@ -54,11 +54,19 @@ pub fn profile(
 
 /// The same, by programs that are attached.
 pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<Profile, Unprofiled> {
-    let Observed { command, words, deadline, machine, started, files: _ } = observed;
+    let Observed { command, words, deadline, machine, started, files } = observed;
     let before = Usage::of_children();
     let (end, observation) = profiler.run(command, deadline).map_err(Unprofiled::Fault)?;
     let charged = Usage::of_children().since(&before);
     let mut unseen = unseen(&observation, profiler.no_faults.as_deref());
+    if let Some(why) = &profiler.no_types {
+        unseen.push(format!(
+            "The kernel does not describe its types ({why}): its tracepoints handed over records."
+        ));
+        if files {
+            unseen.push("Which files its calls were about, records do not show.".into());
+        }
+    }
     if end == End::OutOfTime {
         unseen.push(killed(deadline));
     }
@@ -82,12 +90,12 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
         overhead: Some(overhead(&activities, observation.switches, profiler.costs)),
         activities,
         snapshots: None,
-        files: observation.files.as_deref().map_or_else(Vec::new, files),
+        files: observation.files.as_deref().map_or_else(Vec::new, uses),
     })
 }
 
 /// What was done with which file, the longest first.
-fn files(uses: &[FileUse]) -> Vec<model::FileUse> {
+fn uses(uses: &[FileUse]) -> Vec<model::FileUse> {
     let mounts = Mounts::here();
     let named = |file: &FileUse| model::FileUse {
         file: mounts.named(&file.file),
@@ -176,9 +184,7 @@ fn unseen(observation: &Observation, no_faults: Option<&str>) -> Vec<String> {
         unseen.push(format!("Page faults were not seen; they are in what they came in: {why}."));
     }
     if observation.course.is_none() {
-        unseen.push(
-            "How many threads ran at a time is not known: BPF programs of this kernel take no lock.".into(),
-        );
+        unseen.push("How many threads ran at a time is not known: the BPF programs took no lock.".into());
     }
     if observation.unseen_switches > 0 {
         unseen.push(format!(
