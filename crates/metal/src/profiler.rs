@@ -26,6 +26,7 @@ use crate::tracepoints::{Field, check_fields};
 mod cost;
 mod files;
 mod layout;
+mod types;
 
 use cost::Bare;
 pub(crate) use cost::call_time;
@@ -356,16 +357,13 @@ impl Profiler {
 
 /// The kernel's types, and what loads programs by them.
 pub(crate) fn kernel_types() -> (Result<Btf, Unattached>, EbpfLoader<'static>) {
-    // Aya's loader reads them for itself when it is made, though it is given these: so both read at a time.
+    // Aya's loader reads all of them when it is made, though it is given these.
     let (types, loader) = thread::scope(|scope| {
-        let types = scope.spawn(Btf::from_sys_fs);
-        let loader = EbpfLoader::new();
-        (types.join(), loader)
+        let loader = scope.spawn(EbpfLoader::new);
+        (types::read(), loader.join())
     });
-    let types = types.unwrap_or_else(|panic| panic::resume_unwind(panic)).map_err(|error| Unattached {
-        lacking: Lacking::Types,
-        why: format!("read /sys/kernel/btf/vmlinux: {}", chain(&error)),
-    });
+    let types = types.map_err(|why| Unattached { lacking: Lacking::Types, why });
+    let loader = loader.unwrap_or_else(|panic| panic::resume_unwind(panic));
     (types, loader)
 }
 
