@@ -126,7 +126,8 @@ pub(crate) fn check_fields(event: &str, fields: &[Field]) -> Result<(), String> 
     }
 }
 
-/// Whether a format has a field in that place: a line `field:pid_t next_pid; offset:56; size:4; signed:1;`, with tabs.
+/// Whether a format has a field in that place: a line `field:pid_t next_pid; offset:56; size:4; signed:1;`,
+/// with tabs.
 fn has_field(format: &str, &(name, offset, size): &Field) -> bool {
     format.lines().any(|line| {
         let mut parts = line.trim().split(';').map(str::trim);

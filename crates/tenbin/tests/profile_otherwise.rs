@@ -197,7 +197,7 @@ fn without_rights_snapshots_say_where_the_time_went() {
 
 /// As on a kernel without BTF: its description is hidden in a mount namespace.
 #[test]
-fn records_stand_in_where_the_kernel_does_not_describe_its_types() {
+fn records_stand_in_where_the_kernel_does_not_describe_types() {
     let place = Place::new();
     let (truth, empty) = (built(&place, "truth"), place.path("empty"));
     fs::create_dir(&empty).unwrap();
