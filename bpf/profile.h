@@ -421,8 +421,7 @@ static __always_inline int leave_call(struct thread *thread, long answer)
 	return is_call;
 }
 
-SEC("perf_event")
-int fault_begins(void *context)
+static __always_inline int begin_fault(void)
 {
 	struct thread *thread = known_on_this_cpu();
 	__u64 now;
@@ -437,6 +436,32 @@ int fault_begins(void *context)
 	thread->outer_here = thread->here;
 	open(thread, FAULT, now);
 	return 0;
+}
+
+#ifdef RECORDS
+#define AT(name) SEC("raw_tp/" name)
+#else
+#define AT(name) SEC("tp_btf/" name)
+#endif
+
+// Where there are tracepoints for it (x86), they cost less than an event of perf.
+AT("page_fault_user")
+int user_fault_begins(void *context)
+{
+	return begin_fault();
+}
+
+// The first argument is the address: a fault at one of the kernel's own ends otherwise.
+AT("page_fault_kernel")
+int kernel_fault_begins(__u64 *arguments)
+{
+	return (__s64)arguments[0] < 0 ? 0 : begin_fault();
+}
+
+SEC("perf_event")
+int fault_begins(void *context)
+{
+	return begin_fault();
 }
 
 SEC("perf_event")
@@ -505,11 +530,6 @@ static __always_inline int interrupt_ends(void)
 	return 0;
 }
 
-#ifdef RECORDS
-#define AT(name) SEC("raw_tp/" name)
-#else
-#define AT(name) SEC("tp_btf/" name)
-#endif
 #include "interrupts.h"
 
 // The thread that was on this CPU leaves it, to sleep or not, and another one comes.

@@ -349,7 +349,8 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
             let share = if all.0 == 0 { 0.0 } else { overhead.total.0 as f64 / all.0 as f64 };
             let between = between.map(|between| format!(" Of a call, {between} show as user code."));
             format!(
-                "Observing it took about {}, {} of the time of its threads: {parts}.{}",
+                "Observing it took at least {}, {} of the time of its threads: {parts}, with warm caches; cold ones make \
+                 that up to three times as much.{}",
                 overhead.total,
                 percent(share),
                 between.unwrap_or_default()

@@ -11,7 +11,7 @@ use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
-use aya::programs::{PerfEvent, Program, ProgramError};
+use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfLoader};
 use syscalls::Sysno;
@@ -75,11 +75,9 @@ const RECORDS: [(&str, &str, &[Field]); 3] = [
     ("forked", "task/task_newtask", &[("pid", 8, 4)]),
 ];
 
-/// Programs of perf's software events, each with its event.
-const EVENTS: [(&str, &[SoftwareEvent]); 2] = [
-    ("fault_begins", &[SoftwareEvent::PageFaults]),
-    ("fault_ends", &[SoftwareEvent::PageFaultsMin, SoftwareEvent::PageFaultsMaj]),
-];
+/// The tracepoints at which a page fault begins, where there are some (`exceptions`).
+const FAULTS: [(&str, &str); 2] =
+    [("user_fault_begins", "page_fault_user"), ("kernel_fault_begins", "page_fault_kernel")];
 
 /// Why no program could be attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,7 +272,7 @@ impl Profiler {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
-        let no_faults = attach_faults(&mut loaded).err().map(|error| chain(&error));
+        let no_faults = attach_faults(&mut loaded, types.as_ref().ok()).err().map(|error| chain(&error));
         let costs = Costs::default();
         let mut profiler = Self { loaded, locks, follows_files, starter, no_faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
@@ -467,17 +465,26 @@ pub(crate) fn attach_tracepoint(
     attach(loaded, program, at)
 }
 
-fn attach_faults(loaded: &mut Ebpf) -> Result<(), ProgramError> {
-    for (program, events) in EVENTS {
-        let Some(program) = loaded.program_mut(program) else { continue };
-        let program: &mut PerfEvent = program.try_into()?;
-        program.load()?;
-        for &event in events {
-            for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
-                let config = PerfEventConfig::Software(event);
-                let scope = PerfEventScope::AllProcessesOneCpu { cpu };
-                program.attach(config, scope, SamplePolicy::Period(1), false)?;
-            }
+/// Attaches what sees page faults: where they end, events of perf, and where they begin, tracepoints or one
+/// more of those events.
+fn attach_faults(loaded: &mut Ebpf, types: Option<&Btf>) -> Result<(), ProgramError> {
+    attach_events(loaded, "fault_ends", &[SoftwareEvent::PageFaultsMin, SoftwareEvent::PageFaultsMaj])?;
+    let attached = FAULTS.iter().try_for_each(|(program, at)| {
+        load_program(loaded, program, at, types)?;
+        attach(loaded, program, at)
+    });
+    attached.or_else(|_| attach_events(loaded, "fault_begins", &[SoftwareEvent::PageFaults]))
+}
+
+/// A program of perf's software events.
+fn attach_events(loaded: &mut Ebpf, program: &str, events: &[SoftwareEvent]) -> Result<(), ProgramError> {
+    let Some(Program::PerfEvent(program)) = loaded.program_mut(program) else { return Ok(()) };
+    program.load()?;
+    for &event in events {
+        for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
+            let config = PerfEventConfig::Software(event);
+            let scope = PerfEventScope::AllProcessesOneCpu { cpu };
+            program.attach(config, scope, SamplePolicy::Period(1), false)?;
         }
     }
     Ok(())

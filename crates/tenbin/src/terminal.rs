@@ -76,36 +76,18 @@ impl<'a> Planned<'a> {
             Event::Measured { descriptor, cell } => self.draw_so_far(descriptor, cell),
             // A cell that is measured on has more of them than were planned.
             Event::StretchDone => self.stretches.1 = (self.stretches.1 + 1).min(self.stretches.0),
-            Event::Checked { took, runs } => self.announce(took, runs),
+            Event::Checked { took, runs, most } => self.announce(took, runs, most),
             Event::Finished { .. } => {}
         }
     }
 
     /// Says how long commands that take long will take, before anybody waits for them.
-    fn announce(&self, took: Picoseconds, runs: [u64; 2]) {
+    fn announce(&self, took: Picoseconds, runs: [u64; 2], most: u64) {
         let expected: u64 = self.times.iter().map(|time| time.0).sum();
-        let [usual, coarse] = runs.map(|runs| Picoseconds(took.0.saturating_mul(runs)));
-        if usual.0 <= expected {
-            return;
+        if took.0.saturating_mul(runs[0].min(most)) > expected {
+            // Only commands of a user's have options for it.
+            self.aside(|| say(&announcement(took, runs, most, self.name == weigh::NAME)));
         }
-        // Only commands of a user's have these options.
-        let bounds = if self.name == weigh::NAME {
-            format!(
-                "; with a higher level of error (--level 5%) {}. --within TIME bounds it, and",
-                roughly(coarse)
-            )
-        } else {
-            ".".into()
-        };
-        self.aside(|| {
-            say(&format!(
-                "One run of each takes {}: an answer takes {} runs of each, {}{bounds} Ctrl-C ends it with what \
-                 is known by then.",
-                roughly(took),
-                runs[0],
-                roughly(usual)
-            ));
-        });
     }
 
     /// Draws what is known of a cell that takes long, not more often than anybody can read.
@@ -290,6 +272,27 @@ fn ascii(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
+/// How long commands take of which one run of each took `took`: `runs` of each for an answer, at the level of
+/// error that was asked for and at a higher one, but no more than `most`.
+fn announcement(took: Picoseconds, runs: [u64; 2], most: u64, has_options: bool) -> String {
+    let after = |runs: u64| roughly(Picoseconds(took.0.saturating_mul(runs)));
+    let (one, [usual, coarse]) = (roughly(took), runs);
+    let sentence = if most < usual {
+        format!(
+            "One run of each takes {one}: {most} of each take {}, and an answer takes {usual}.",
+            after(most)
+        )
+    } else {
+        format!("One run of each takes {one}: an answer takes {usual} runs of each, {}.", after(usual))
+    };
+    let options = if has_options {
+        format!(" A higher level of error (--level 5%) takes {}, and --within TIME bounds it.", after(coarse))
+    } else {
+        String::new()
+    };
+    format!("{sentence}{options} Ctrl-C ends it with what is known by then.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +301,15 @@ mod tests {
 
     fn seconds(count: u64) -> Picoseconds {
         Picoseconds(SECOND.0 * count)
+    }
+
+    #[test]
+    fn too_few_runs_for_an_answer_are_announced_as_such() {
+        let enough = announcement(seconds(30), [15, 9], 100, true);
+        assert!(enough.contains("an answer takes 15 runs of each, 8 min."), "{enough}");
+        assert!(enough.contains("(--level 5%) takes 5 min"), "{enough}");
+        let few = announcement(seconds(30), [15, 9], 7, false);
+        assert!(few.contains("7 of each take 4 min, and an answer takes 15. Ctrl-C"), "{few}");
     }
 
     #[test]

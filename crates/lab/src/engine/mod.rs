@@ -43,6 +43,8 @@ pub enum Event<'a> {
         took: Picoseconds,
         /// How often each has to be run to be judged: at the level of the experiment, and at five times that.
         runs: [u64; 2],
+        /// How often it is run at most.
+        most: u64,
     },
     /// Blocks of a cell were measured, and its time is a user's: told a few times a second, between blocks.
     Measured {
@@ -309,10 +311,11 @@ impl Bench<'_> {
         if setting.by_looks && cell.arrangement.epoch.0 == 0 {
             let at = |level: f64| {
                 let needed = votes(level, setting.family).max(cell.arrangement.least_blocks);
-                cell.arrangement.runs(needed.min(cell.arrangement.most_blocks))
+                cell.arrangement.runs(needed)
             };
             let level = setting.descriptor.level;
-            (self.sink)(Event::Checked { took, runs: [at(level), at(5.0 * level)] });
+            let most = cell.arrangement.runs(cell.arrangement.most_blocks);
+            (self.sink)(Event::Checked { took, runs: [at(level), at(5.0 * level)], most });
         }
         for &variant in &cell.arrangement.variants {
             cell.gauges.extend(apparatus.gauges(variant)?);
