@@ -1,6 +1,7 @@
 //! `tenbin profile --sample`: its arguments, and the files for other tools.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
@@ -61,6 +62,18 @@ struct Titled {
     schema: String,
 }
 
+/// A file that begins as an object in JSON does; empty where it begins otherwise.
+fn json(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = vec![0];
+    file.read_exact(&mut bytes)?;
+    if bytes != b"{" {
+        return Ok(Vec::new());
+    }
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 impl Sampling {
     /// Whether the files can be written, asked before there is anything to write.
     ///
@@ -83,8 +96,9 @@ impl Sampling {
         let name = from.display();
         // Standard input can be read only once, and is for whoever reads profiles.
         let is_file = fs::metadata(from).is_ok_and(|metadata| metadata.is_file());
-        let bytes = if is_file { fs::read(from).unwrap_or_default() } else { Vec::new() };
-        let titled = bytes.starts_with(b"{").then(|| serde_json::from_slice::<Titled>(&bytes).ok()).flatten();
+        // A log of strace may be longer than memory, and is no JSON.
+        let bytes = if is_file { json(from).unwrap_or_default() } else { Vec::new() };
+        let titled = serde_json::from_slice::<Titled>(&bytes).ok();
         if titled.is_none_or(|titled| titled.schema != Stacks::SCHEMA) {
             if self.export.is_empty() {
                 return Ok(None);

@@ -18,11 +18,14 @@ use place::{Place, ending, text};
 /// The kernel forgets the peak when the process ends, so it is read again and again until then; it only
 /// rises.
 fn watched(arguments: &[&str]) -> (Value, i32, u64) {
-    let place = Place::new();
+    watched_in(&Place::new(), &[arguments, &["--no-store"]].concat())
+}
+
+fn watched_in(place: &Place, arguments: &[&str]) -> (Value, i32, u64) {
     let answer = place.path("answer.json");
     let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
         .args(arguments)
-        .args(["--no-store", "--json", "-o", answer.to_str().unwrap()])
+        .args(["--json", "-o", answer.to_str().unwrap()])
         .current_dir(place.folder.path())
         .stdin(Stdio::null())
         .spawn()
@@ -105,4 +108,17 @@ fn a_request_for_too_much_memory_is_refused_with_the_figure() {
         let after = stdout.split(figure).nth(1).unwrap();
         assert!(after.starts_with(|c: char| c.is_ascii_digit()) && after.contains("iB"), "{stdout}");
     }
+}
+
+#[test]
+fn a_log_takes_no_more_memory_the_longer_it_is() {
+    let place = Place::new();
+    let log = place.path("strace.log");
+    let lines = "7 1000.000000 read(0, \"\", 65536) = 0 <0.000010>\n".repeat(1 << 20);
+    fs::write(&log, &lines).unwrap();
+    let (profile, status, peak) = watched_in(&place, &["profile", "--from", log.to_str().unwrap()]);
+    assert_eq!(status, 0);
+    let read = profile["activities"].as_array().unwrap().iter().find(|it| it["name"] == "read").unwrap();
+    assert_eq!(read["count"], 1 << 20);
+    assert!(peak > 1 << 20 && peak < lines.len() as u64, "{} MiB of {}", peak >> 20, lines.len() >> 20);
 }
