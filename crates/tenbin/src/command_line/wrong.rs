@@ -40,6 +40,11 @@ pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[Os
                 };
             }
         }
+        ErrorKind::ArgumentConflict if error.get(ContextKind::InvalidSubcommand).is_some() => {
+            if let Some(right) = options_last(command, words) {
+                return format!("options stand behind the command: `{right}`");
+            }
+        }
         // "Use '-- -x'" is right only where words may follow that are none of ours, and do not yet.
         ErrorKind::UnknownArgument
             if words.iter().any(|word| word == "--")
@@ -57,6 +62,17 @@ pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[Os
     }
     let text = error.format(command).render().to_string();
     text.trim_start_matches("error: ").trim_end().to_owned()
+}
+
+/// The command line with the options that stand before a command, or before the name of a question, behind it.
+fn options_last(command: &clap::Command, words: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
+    let questions = names();
+    let is_question = |word: &&str| questions.iter().any(|name| name == word);
+    let first = words.iter().position(|word| is_question(word) || command.find_subcommand(word).is_some())?;
+    let (before, behind) = words.split_at(first);
+    let verb: &[&str] = if is_question(behind.first()?) { &["run"] } else { &[] };
+    Some([&[command.get_name()], verb, behind, before].concat().join(" "))
 }
 
 /// A mistake that people make, and what they mean by it.
