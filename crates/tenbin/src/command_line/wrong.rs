@@ -69,7 +69,8 @@ fn options_last(command: &clap::Command, words: &[OsString]) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let questions = names();
     let is_question = |word: &&str| questions.iter().any(|name| name == word);
-    let first = words.iter().position(|word| is_question(word) || command.find_subcommand(word).is_some())?;
+    let is_first = |word: &&str| is_question(word) || command.find_subcommand(word).is_some();
+    let first = words.iter().position(is_first)?;
     let (before, behind) = words.split_at(first);
     let verb: &[&str] = if is_question(behind.first()?) { &["run"] } else { &[] };
     Some([&[command.get_name()], verb, behind, before].concat().join(" "))
