@@ -64,7 +64,8 @@ pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[Os
     text.trim_start_matches("error: ").trim_end().to_owned()
 }
 
-/// The command line with the options that stand before a command, or before the name of a question, behind it.
+/// The command line with the options that stand before a command, or before the name of a question,
+/// behind it.
 fn options_last(command: &clap::Command, words: &[OsString]) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     let questions = names();
