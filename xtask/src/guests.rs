@@ -247,7 +247,7 @@ fn profiled(workspace: &Workspace, tenbin: &Path, architecture: Architecture) ->
             &output,
             tried,
             0,
-            &["took", "read 5000 –", "/dev/zero", "5000 read", "Observing it took about"],
+            &["took", "read 5000 –", "/dev/zero", "5000 read", "Observing it took at least"],
         ),
     }
 }
