@@ -1,6 +1,6 @@
 //! Where the time of a command goes, as programs in the kernel (BPF) add it up.
 //!
-//! The programs are `bpf/profile.bpf.c`, loaded as an object that `cargo xtask test bpf` builds anew and
+//! The programs are `bpf/profile.h`, loaded as an object that `cargo xtask test bpf` builds anew and
 //! compares. They follow the first program that a thread of a name of its own starts, with all processes and
 //! threads that this makes.
 

@@ -57,7 +57,7 @@ impl Worker {
     }
 
     /// Whether the variant of this number was not timed yet since it started; from now on it was.
-    pub(crate) fn is_cold(&mut self, number: usize) -> bool {
+    pub(super) fn is_cold(&mut self, number: usize) -> bool {
         let is_cold = !self.warm.contains(&number);
         if is_cold {
             self.warm.push(number);
@@ -94,7 +94,7 @@ impl Worker {
     }
 
     /// The same in several calls: a question that only the runner is asked.
-    pub(crate) fn calls(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
+    pub(super) fn calls(&mut self, number: usize, operations: u64) -> Result<Work, Failure> {
         let work = self.work(&format!("calls {number} {operations}"))?;
         let Some((evidence, middle)) = work.evidence.split_once(' ') else { return Ok(work) };
         Ok(Work { middle_call: nanoseconds(middle), evidence: evidence.to_owned(), ..work })
@@ -115,7 +115,7 @@ impl Worker {
 
     /// What hardware counted of the latest work in user space: a question that only the runner is asked. None
     /// where it counts nothing. It counts from the first such question on.
-    pub(crate) fn counts(&mut self) -> Result<Option<Counts>, Failure> {
+    pub(super) fn counts(&mut self) -> Result<Option<Counts>, Failure> {
         let (line, _) = self.ask("counts")?;
         let mut numbers = line.split_whitespace().map(|number| number.parse().ok());
         let counts = numbers.next().flatten().zip(numbers.next().flatten());

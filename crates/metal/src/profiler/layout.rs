@@ -1,4 +1,4 @@
-//! What the programs in the kernel add up, as `bpf/profile.bpf.c` lays it out.
+//! What the programs in the kernel add up, as `bpf/profile.h` lays it out.
 
 use aya::Pod;
 
