@@ -99,7 +99,8 @@ static __always_inline void add_to_file(struct thread *thread, int failed)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(entered, void *registers, long number)
 {
-	struct thread *thread = on_this_cpu();
+	struct cpu *cpu = this_cpu();
+	struct thread *thread = cpu ? in_slot(cpu->slot) : 0;
 	__u32 row = row_of(number);
 
 	if (!thread)
@@ -107,6 +108,8 @@ int BPF_PROG(entered, void *registers, long number)
 	// Before the clock is read: it is not the call's time.
 	if (follows_files)
 		look_at_file(thread, registers, row);
+	else if (is_untimed(cpu, thread, row))
+		return 0;
 	enter_call(thread, row);
 	return 0;
 }
@@ -114,9 +117,13 @@ int BPF_PROG(entered, void *registers, long number)
 SEC("tp_btf/sys_exit")
 int BPF_PROG(left, void *registers, long answer)
 {
-	struct thread *thread = on_this_cpu();
+	struct cpu *cpu = this_cpu();
+	struct thread *thread;
 
-	if (thread && leave_call(thread, answer) && follows_files && thread->about)
+	if (!cpu || !cpu->slot || !leave_call(cpu, answer) || !follows_files)
+		return 0;
+	thread = in_slot(cpu->slot);
+	if (thread && thread->about)
 		add_to_file(thread, has_failed(answer));
 	return 0;
 }
@@ -124,7 +131,7 @@ int BPF_PROG(left, void *registers, long answer)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_struct *next)
 {
-	return switch_to(!preempted && sleeps(previous), next->pid);
+	return switch_to(preempted ? 0 : state_of(previous), next->pid);
 }
 
 SEC("tp_btf/sched_waking")

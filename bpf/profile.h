@@ -7,6 +7,9 @@
 // per event. Which thread is on a CPU is kept per CPU, so that a system call of a thread that is not followed costs
 // one look, and one of a thread that is followed no search.
 //
+// Of what comes often, a sample is timed. Its time on CPUs stands for that of the others, which is counted as user code
+// until then; for how long they were queued or blocked is known of all.
+//
 // Whoever includes this has the tracepoints, and hands on what they say: profile.bpf.c by the kernel's own types
 // (BTF), records.bpf.c without them.
 //
@@ -36,6 +39,13 @@ enum { RUNNING, QUEUED, BLOCKED };
 // Powers of two of a nanosecond.
 #define LENGTHS 48
 
+// Calls of a kind of which each is timed on a CPU, and on which more than the others are: as a mean in 2^n ns.
+#define EACH_TIMED 4096
+#define LONG 14
+
+// Page faults of which one is seen to end, at most.
+#define EVERY 8
+
 // Threads that ended, of which each is kept until it is read.
 #define LISTED 1024
 
@@ -50,8 +60,6 @@ struct thread {
 	__u64 mark; // up to here it is added up
 	__u64 entered; // when the row began
 	struct split here; // in this row, since then
-	__u64 outer_entered; // the same of the row in which a page fault came
-	struct split outer_here;
 	struct split user;
 	__u64 kernel;
 	__u64 faults;
@@ -61,7 +69,7 @@ struct thread {
 	__u64 woken;
 	__u64 ended;
 	__u32 row;
-	__u32 outer;
+	__u32 untimed; // of its row, only waiting is
 	__u32 state;
 	__u32 armed; // its program has not begun
 	__u32 first; // it is the command itself
@@ -76,6 +84,10 @@ struct row {
 	__u64 errors;
 	struct split split;
 	__u64 longest;
+	__u64 untimed;
+	__u64 owed; // what those since the last timed one took, which was nowhere yet to be taken from
+	__u32 since; // of those that are not timed, since the last one that is
+	__u32 left; // of these, until the next one that is
 	__u64 lengths[LENGTHS];
 };
 
@@ -83,7 +95,9 @@ struct cpu {
 	__u32 slot; // of the thread that is on it; 0 where it is not followed
 	__u32 pid; // of that thread, followed or not
 	__u32 interrupts; // how deep in them it is
-	__u32 padding;
+	__u32 untimed; // the row of the call that it is in and that is not timed
+	__u32 begun; // page faults since one was seen to end
+	__u32 every; // by so many, the last time
 };
 
 struct course {
@@ -261,52 +275,82 @@ static __always_inline __u32 length(__u64 time)
 	return power < LENGTHS ? power : LENGTHS - 1;
 }
 
+static __always_inline struct row *row_in(__u32 number, struct thread *thread)
+{
+	if (thread->armed)
+		number = ROWS;
+	return bpf_map_lookup_elem(&rows, &number);
+}
+
+static __always_inline void pass_untimed(struct row *row, int failed)
+{
+	row->count++;
+	row->errors += failed;
+	row->untimed++;
+	row->since++;
+}
+
+// One that was timed stands for those before it that were not: what they took is moved here from user code.
+static __always_inline __u64 stand_for_others(struct row *row, struct thread *thread)
+{
+	__u64 owed = row->owed + row->since * thread->here.on_cpu;
+	__u64 moved = owed < thread->user.on_cpu ? owed : thread->user.on_cpu;
+
+	row->owed = owed - moved;
+	row->since = 0;
+	thread->user.on_cpu -= moved;
+	return moved;
+}
+
 // What the thread was in is over. As strace does, calls that never return are not counted.
 static __always_inline void close(struct thread *thread, __u64 now, int returned, int failed)
 {
-	__u32 number = thread->row;
-	struct row *row;
+	struct row *row = row_in(thread->row, thread);
 	__u64 time = now - thread->entered;
+	__u64 moved = 0;
 
-	if (number == FAULT)
+	if (!row)
+		return;
+	if (thread->untimed) {
+		thread->user.on_cpu += thread->here.on_cpu;
+		thread->here.on_cpu = 0;
+		if (returned)
+			pass_untimed(row, failed);
+	} else if (returned) {
+		row->count++;
+		row->errors += failed;
+		row->lengths[length(time)] += 1 + row->since;
+		if (row->since || row->owed)
+			moved = stand_for_others(row, thread);
+	}
+	thread->here.on_cpu += moved;
+	if (thread->row == FAULT)
 		thread->faults += thread->here.on_cpu;
 	else
 		thread->kernel += thread->here.on_cpu;
 	thread->queued += thread->here.queued;
 	thread->blocked += thread->here.blocked;
-	if (thread->armed)
-		number = ROWS;
-	row = bpf_map_lookup_elem(&rows, &number);
-	if (!row)
-		return;
-	row->count += returned;
-	row->errors += failed;
 	add(&row->split, &thread->here);
-	if (!returned)
-		return;
-	if (row->longest < time)
+	if (returned && row->longest < time)
 		row->longest = time;
-	row->lengths[length(time)]++;
 }
 
 static __always_inline void open(struct thread *thread, __u32 row, __u64 now)
 {
 	thread->row = row;
+	thread->untimed = 0;
 	thread->entered = now;
 	thread->here = (struct split){};
 }
 
-// A page fault of which nothing more comes: it failed. Its time is that of what it came in.
+// A page fault that was not seen to end is one that is not timed.
 static __always_inline void forget_fault(struct thread *thread)
 {
-	struct split here = thread->here;
-
 	if (thread->row != FAULT)
 		return;
-	thread->row = thread->outer;
-	thread->entered = thread->outer_entered;
-	thread->here = thread->outer_here;
-	add(thread->row == USER ? &thread->user : &thread->here, &here);
+	thread->untimed = 1;
+	close(thread, thread->entered, 1, 0);
+	thread->row = USER;
 }
 
 // Moves a thread of the command from one state to another; -1 is none.
@@ -335,6 +379,16 @@ static __always_inline void move(__u64 now, int from, int to, __u32 row)
 	unlock(course);
 }
 
+// A thread leaves the CPU in a call that is not timed: from here on it is known what it waits for.
+static __always_inline void wait_untimed(struct cpu *cpu, struct thread *thread, __u64 now)
+{
+	if (!cpu->untimed)
+		return;
+	open(thread, cpu->untimed, now);
+	thread->untimed = 1;
+	cpu->untimed = 0;
+}
+
 // Puts a thread on a CPU that is on it already. Now and then the kernel switches and its tracepoint reports nothing;
 // without this, nothing more would be seen of the thread until the next switch.
 static __noinline int catch_up(struct cpu *cpu, __u32 pid)
@@ -346,9 +400,11 @@ static __noinline int catch_up(struct cpu *cpu, __u32 pid)
 
 	if (thread) {
 		advance(thread, now);
+		wait_untimed(cpu, thread, now);
 		move(now, RUNNING, QUEUED, thread->row);
 		thread->state = QUEUED;
 	}
+	cpu->untimed = 0;
 	cpu->pid = pid;
 	slot = bpf_map_lookup_elem(&slot_of, &pid);
 	cpu->slot = slot ? *slot : 0;
@@ -363,29 +419,49 @@ static __noinline int catch_up(struct cpu *cpu, __u32 pid)
 	return 0;
 }
 
-static __always_inline struct thread *on_this_cpu(void)
+static __always_inline struct cpu *this_cpu(void)
 {
 	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
 	__u32 pid = bpf_get_current_pid_tgid();
 
-	if (!cpu)
-		return 0;
-	if (cpu->pid != pid)
+	if (cpu && cpu->pid != pid)
 		catch_up(cpu, pid);
-	return in_slot(cpu->slot);
+	return cpu;
+}
+
+static __always_inline struct thread *on_this_cpu(void)
+{
+	struct cpu *cpu = this_cpu();
+
+	return cpu ? in_slot(cpu->slot) : 0;
 }
 
 // For programs of perf events, which may take no lock: none if it would have to catch up.
-static __always_inline struct thread *known_on_this_cpu(void)
+static __always_inline struct thread *known_on(struct cpu *cpu)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
-
-	return cpu && cpu->pid == (__u32)bpf_get_current_pid_tgid() ? in_slot(cpu->slot) : 0;
+	return cpu->pid == (__u32)bpf_get_current_pid_tgid() ? in_slot(cpu->slot) : 0;
 }
 
 static __always_inline __u32 row_of(long number)
 {
 	return CALLS + ((unsigned long)number < ROWS - CALLS ? (__u32)number : ROWS - CALLS - 1);
+}
+
+// Whether the call that the thread goes into is one that is not timed. Where they come often and are short, each 5th
+// to 12th is, by chance.
+static __always_inline int is_untimed(struct cpu *cpu, struct thread *thread, __u32 number)
+{
+	struct row *row = row_in(number, thread);
+
+	if (!row || row->count < EACH_TIMED || row->split.on_cpu >> LONG > row->count || thread->row != USER)
+		return 0;
+	if (!row->left) {
+		row->left = 4 + (bpf_get_prandom_u32() & 7);
+		return 0;
+	}
+	row->left--;
+	cpu->untimed = thread->armed ? ROWS : number;
+	return 1;
 }
 
 static __always_inline void enter_call(struct thread *thread, __u32 row)
@@ -402,14 +478,30 @@ static __always_inline int has_failed(long answer)
 	return answer < 0 && answer >= -4095;
 }
 
-// Whether it was a call.
-static __always_inline int leave_call(struct thread *thread, long answer)
+static __always_inline void leave_untimed(struct cpu *cpu, int failed)
 {
+	__u32 number = cpu->untimed;
+	struct row *row = bpf_map_lookup_elem(&rows, &number);
+
+	if (row)
+		pass_untimed(row, failed);
+	cpu->untimed = 0;
+}
+
+// Whether it was a call, and is timed.
+static __always_inline int leave_call(struct cpu *cpu, long answer)
+{
+	struct thread *thread;
 	__u64 now;
 	int is_call;
 
+	if (cpu->untimed) {
+		leave_untimed(cpu, has_failed(answer));
+		return 0;
+	}
+	thread = in_slot(cpu->slot);
 	// A thread that begins comes out of a call that it never went into.
-	if (thread->row == USER)
+	if (!thread || thread->row == USER)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
@@ -421,20 +513,43 @@ static __always_inline int leave_call(struct thread *thread, long answer)
 	return is_call;
 }
 
-static __always_inline int begin_fault(void)
+// One in a call is part of that.
+static __always_inline int begin_fault(struct cpu *cpu)
 {
-	struct thread *thread = known_on_this_cpu();
+	struct thread *thread;
+	struct row *row;
 	__u64 now;
 
-	if (!thread)
+	if (!cpu)
 		return 0;
+	cpu->begun++;
+	thread = known_on(cpu);
+	if (!thread || thread->row >= CALLS || cpu->untimed)
+		return 0;
+	if (cpu->begun < cpu->every && thread->row == USER) {
+		row = row_in(FAULT, thread);
+		if (row)
+			pass_untimed(row, 0);
+		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(thread);
-	thread->outer = thread->row;
-	thread->outer_entered = thread->entered;
-	thread->outer_here = thread->here;
 	open(thread, FAULT, now);
+	return 0;
+}
+
+static __always_inline int end_fault(struct cpu *cpu)
+{
+	struct thread *thread = known_on(cpu);
+	__u64 now;
+
+	if (!thread || thread->row != FAULT)
+		return 0;
+	now = bpf_ktime_get_ns();
+	advance(thread, now);
+	close(thread, now, 1, 0);
+	thread->row = USER;
 	return 0;
 }
 
@@ -444,46 +559,40 @@ static __always_inline int begin_fault(void)
 #define AT(name) SEC("tp_btf/" name)
 #endif
 
-// Where there are tracepoints for it (x86), they cost less than an event of perf.
+// Where there is a tracepoint for it (x86), that costs less than an event of perf.
 AT("page_fault_user")
 int user_fault_begins(void *context)
 {
-	return begin_fault();
-}
-
-// The first argument is the address: a fault at one of the kernel's own ends otherwise.
-AT("page_fault_kernel")
-int kernel_fault_begins(__u64 *arguments)
-{
-	return (__s64)arguments[0] < 0 ? 0 : begin_fault();
+	return begin_fault(this_cpu());
 }
 
 SEC("perf_event")
 int fault_begins(void *context)
 {
-	return begin_fault();
+	return begin_fault(bpf_map_lookup_elem(&cpus, &zero));
 }
 
+// The event may be one of several: then it is foreseen which fault will be seen to end, by how many began between the
+// last two. Those in calls, and those that failed, make that wrong until the next one.
 SEC("perf_event")
 int fault_ends(void *context)
 {
-	struct thread *thread = known_on_this_cpu();
-	__u64 now;
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
 
-	if (!thread || thread->row != FAULT)
+	if (!cpu)
 		return 0;
-	now = bpf_ktime_get_ns();
-	advance(thread, now);
-	// Before it has executed something, a fault in a call is part of that: of execve there is nothing else to keep.
-	if (thread->armed && thread->outer != USER) {
-		forget_fault(thread);
-		return 0;
-	}
-	close(thread, now, 1, 0);
-	thread->row = thread->outer;
-	thread->entered = thread->outer_entered;
-	thread->here = thread->outer_here;
-	return 0;
+	cpu->every = cpu->begun < EVERY ? cpu->begun : EVERY;
+	cpu->begun = 0;
+	return end_fault(cpu);
+}
+
+// That one which had to read from a device is rare, and has an event of its own.
+SEC("perf_event")
+int major_fault_ends(void *context)
+{
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+
+	return cpu ? end_fault(cpu) : 0;
 }
 
 static __always_inline int interrupt_begins(void)
@@ -532,8 +641,11 @@ static __always_inline int interrupt_ends(void)
 
 #include "interrupts.h"
 
-// The thread that was on this CPU leaves it, to sleep or not, and another one comes.
-static __always_inline int switch_to(int sleeps, __u32 pid)
+// A thread that waits in the state of these bits waits for something, and is not stopped (include/linux/sched.h).
+#define FOR_SOMETHING 3
+
+// The thread that was on this CPU leaves it in this state, 0 if it could go on, and another one comes.
+static __always_inline int switch_to(__u32 left_in, __u32 pid)
 {
 	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
 	struct tally *tally;
@@ -548,10 +660,16 @@ static __always_inline int switch_to(int sleeps, __u32 pid)
 	if (thread) {
 		now = bpf_ktime_get_ns();
 		advance(thread, now);
-		state = sleeps ? BLOCKED : QUEUED;
+		wait_untimed(cpu, thread, now);
+		state = left_in ? BLOCKED : QUEUED;
 		if (state == BLOCKED && now - thread->woken < ON_THE_WAY)
 			state = QUEUED;
 		thread->woken = 0;
+		// In user code, only what it faults for makes it wait.
+		if (state == BLOCKED && thread->row == USER && cpu->every > 1 && left_in & FOR_SOMETHING) {
+			open(thread, FAULT, now);
+			thread->untimed = 1;
+		}
 		thread->state = state;
 		move(now, RUNNING, state, thread->row);
 		tally = bpf_map_lookup_elem(&tallies, &zero);
@@ -572,6 +690,11 @@ static __always_inline int switch_to(int sleeps, __u32 pid)
 	// Nobody was seen to wake one that was frozen.
 	move(now, thread->state, RUNNING, thread->row);
 	thread->state = RUNNING;
+	// It was counted when it began.
+	if (thread->row == FAULT && thread->untimed) {
+		close(thread, now, 0, 0);
+		thread->row = USER;
+	}
 	return 0;
 }
 
@@ -729,7 +852,7 @@ static __always_inline int end(void)
 	if (!thread)
 		return 0;
 	// An interrupt that comes from here on is after its end.
-	cpu->slot = 0;
+	cpu->slot = cpu->untimed = 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(thread);

@@ -10,20 +10,22 @@
 SEC("raw_tp/sys_enter")
 int entered(struct bpf_raw_tracepoint_args *context)
 {
-	struct thread *thread = on_this_cpu();
+	struct cpu *cpu = this_cpu();
+	struct thread *thread = cpu ? in_slot(cpu->slot) : 0;
+	__u32 row = row_of(context->args[1]);
 
-	if (thread)
-		enter_call(thread, row_of(context->args[1]));
+	if (thread && !is_untimed(cpu, thread, row))
+		enter_call(thread, row);
 	return 0;
 }
 
 SEC("raw_tp/sys_exit")
 int left(struct bpf_raw_tracepoint_args *context)
 {
-	struct thread *thread = on_this_cpu();
+	struct cpu *cpu = this_cpu();
 
-	if (thread)
-		leave_call(thread, context->args[1]);
+	if (cpu && cpu->slot)
+		leave_call(cpu, context->args[1]);
 	return 0;
 }
 
@@ -43,7 +45,7 @@ struct sched_switch {
 SEC("tracepoint/sched/sched_switch")
 int switched(struct sched_switch *record)
 {
-	return switch_to((record->prev_state & WAITS) != 0, record->next_pid);
+	return switch_to(record->prev_state & WAITS, record->next_pid);
 }
 
 struct sched_waking {

@@ -168,7 +168,7 @@ int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_
 
 	if (thread && !thread->armed) {
 		now = bpf_ktime_get_ns();
-		thread->queued = preempted || !sleeps(previous) || now - thread->woken < ON_THE_WAY;
+		thread->queued = preempted || !state_of(previous) || now - thread->woken < ON_THE_WAY;
 		thread->woken = 0;
 		thread->other = 0;
 		thread->user = stack(ctx, BPF_F_USER_STACK);

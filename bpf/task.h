@@ -20,11 +20,12 @@ struct task_struct___before {
 // A thread that is woken while it is on its way to sleep is queued, and not blocked: for so long in ns.
 #define ON_THE_WAY 20000
 
-static __always_inline int sleeps(struct task_struct *task)
+// 0 for one that could run.
+static __always_inline __u32 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return task->__state != 0;
-	return ((struct task_struct___before *)task)->state != 0;
+		return task->__state;
+	return ((struct task_struct___before *)task)->state;
 }
 
 // The name of the thread that starts the command; nobody else has it.

@@ -327,7 +327,9 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
     let parts = comma(overhead.parts.iter().map(|part| {
         let many = match part.event {
             Event::Call => "calls",
+            Event::UntimedCall => "calls that were not timed",
             Event::Fault => "page faults",
+            Event::UntimedFault => "page faults that were not timed",
             Event::Switch => "switches of threads",
             Event::Snapshot => "snapshots",
         };

@@ -7,12 +7,11 @@
 use std::fmt::Write;
 use std::process::Command;
 use std::time::Duration;
+use std::sync::mpsc;
 use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
-use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{Program, ProgramError};
-use aya::util::online_cpus;
 use aya::{Btf, Ebpf, EbpfLoader};
 use syscalls::Sysno;
 use tenbin_model::Picoseconds;
@@ -24,6 +23,7 @@ use crate::starter::{NAME, named, starter};
 use crate::tracepoints::{Field, check_fields};
 
 mod cost;
+mod faults;
 mod files;
 mod layout;
 mod types;
@@ -31,6 +31,7 @@ mod types;
 use cost::Bare;
 pub(crate) use cost::call_time;
 pub use cost::{Cost, Costs};
+use faults::Faults;
 pub use files::{FileName, FileUse};
 use layout::{LENGTHS, RawCourse, RawRow, RawTally, RawThread, RawWake, RawWoken};
 
@@ -75,9 +76,6 @@ const RECORDS: [(&str, &str, &[Field]); 3] = [
     ("forked", "task/task_newtask", &[("pid", 8, 4)]),
 ];
 
-/// The tracepoints at which a page fault begins, where there are some (`exceptions`).
-const FAULTS: [(&str, &str); 2] =
-    [("user_fault_begins", "page_fault_user"), ("kernel_fault_begins", "page_fault_kernel")];
 
 /// Why no program could be attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +142,8 @@ pub struct Row {
     pub count: u64,
     /// Calls that failed.
     pub errors: u64,
+    /// How many of `count` were not timed: others stand for them.
+    pub untimed: u64,
     /// For how long.
     pub spent: Nanoseconds,
     /// The longest one, in ns.
@@ -226,7 +226,9 @@ pub struct Profiler {
     locks: bool,
     follows_files: bool,
     starter: String,
-    /// Why page faults are not seen.
+    /// None where page faults are not seen.
+    faults: Option<Faults>,
+    /// Why they are not.
     pub no_faults: Option<String>,
     /// Why the kernel's types are not known, so that its programs are handed records.
     pub no_types: Option<String>,
@@ -272,9 +274,12 @@ impl Profiler {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
-        let no_faults = attach_faults(&mut loaded, types.as_ref().ok()).err().map(|error| chain(&error));
+        let (faults, no_faults) = match Faults::attach(&mut loaded, types.as_ref().ok()) {
+            Ok(faults) => (Some(faults), None),
+            Err(error) => (None, Some(chain(&error))),
+        };
         let costs = Costs::default();
-        let mut profiler = Self { loaded, locks, follows_files, starter, no_faults, no_types, costs };
+        let mut profiler = Self { loaded, locks, follows_files, starter, faults, no_faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
@@ -294,7 +299,14 @@ impl Profiler {
     /// # Errors
     /// A fault where it cannot be started, or where what was added up cannot be read.
     pub fn run(&mut self, command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
-        let ended = self.named(|| descendants::through(command, deadline))??;
+        let Self { loaded, faults, starter, .. } = self;
+        let ended = thread::scope(|scope| {
+            let (_ended, has_ended) = mpsc::channel();
+            if let Some(faults) = faults.as_mut().filter(|faults| faults.at_tracepoint) {
+                scope.spawn(move || faults.watch(loaded, &has_ended));
+            }
+            named(starter, || descendants::through(command, deadline))
+        })??;
         let observation = self.read(nanoseconds_now());
         let observation = observation
             .map_err(|why| Fault::system("read what BPF programs added up", io::Error::other(why)))?;
@@ -465,31 +477,6 @@ pub(crate) fn attach_tracepoint(
     attach(loaded, program, at)
 }
 
-/// Attaches what sees page faults: where they end, events of perf, and where they begin, tracepoints or one
-/// more of those events.
-fn attach_faults(loaded: &mut Ebpf, types: Option<&Btf>) -> Result<(), ProgramError> {
-    attach_events(loaded, "fault_ends", &[SoftwareEvent::PageFaultsMin, SoftwareEvent::PageFaultsMaj])?;
-    let attached = FAULTS.iter().try_for_each(|(program, at)| {
-        load_program(loaded, program, at, types)?;
-        attach(loaded, program, at)
-    });
-    attached.or_else(|_| attach_events(loaded, "fault_begins", &[SoftwareEvent::PageFaults]))
-}
-
-/// A program of perf's software events.
-fn attach_events(loaded: &mut Ebpf, program: &str, events: &[SoftwareEvent]) -> Result<(), ProgramError> {
-    let Some(Program::PerfEvent(program)) = loaded.program_mut(program) else { return Ok(()) };
-    program.load()?;
-    for &event in events {
-        for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
-            let config = PerfEventConfig::Software(event);
-            let scope = PerfEventScope::AllProcessesOneCpu { cpu };
-            program.attach(config, scope, SamplePolicy::Period(1), false)?;
-        }
-    }
-    Ok(())
-}
-
 /// The sums over all CPUs of the rows that were ever used, with what threads that live are in.
 fn rows(
     all: &PerCpuArray<&MapData, RawRow>,
@@ -501,6 +488,7 @@ fn rows(
             doing: Doing::of(number),
             count: 0,
             errors: 0,
+            untimed: 0,
             spent: Nanoseconds::default(),
             longest: 0,
             lengths: vec![0; LENGTHS],
@@ -510,6 +498,7 @@ fn rows(
         for part in all.get(&number, 0)?.iter() {
             row.count += part.count;
             row.errors += part.errors;
+            row.untimed += part.untimed;
             row.spent = row.spent.plus(part.split);
             row.longest = row.longest.max(part.longest);
             row.lengths.iter_mut().zip(part.lengths).for_each(|(sum, more)| *sum += more);
@@ -520,8 +509,6 @@ fn rows(
             } else if thread.row == number {
                 row.spent = row.spent.plus(thread.here);
                 row.in_flight += 1;
-            } else if thread.row == FAULT && thread.outer == number {
-                row.spent = row.spent.plus(thread.outer_here);
             }
         }
         if row.count > 0 || row.spent != Nanoseconds::default() {
@@ -561,17 +548,9 @@ fn until(mut thread: RawThread, now: u64) -> RawThread {
 
 fn thread(raw: &RawThread) -> Thread {
     // What a thread that lives is in has not been added yet.
-    let mut open = if raw.row == USER { Nanoseconds::default() } else { raw.here };
+    let open = if raw.row == USER { Nanoseconds::default() } else { raw.here };
     let (mut kernel, mut faults) = (raw.kernel, raw.faults);
-    if raw.row == FAULT {
-        faults += open.on_cpu;
-        if raw.outer != USER {
-            kernel += raw.outer_here.on_cpu;
-            open = open.plus(raw.outer_here);
-        }
-    } else {
-        kernel += open.on_cpu;
-    }
+    *(if raw.row == FAULT { &mut faults } else { &mut kernel }) += open.on_cpu;
     Thread {
         process: raw.tgid,
         thread: raw.pid,

@@ -305,8 +305,12 @@ pub struct OverheadPart {
 pub enum Event {
     /// A system call.
     Call,
+    /// A system call that is not timed, as others of its kind stand for it.
+    UntimedCall,
     /// A page fault.
     Fault,
+    /// A page fault that is not timed.
+    UntimedFault,
     /// A thread that leaves its CPU.
     Switch,
     /// A snapshot of all threads, which takes a CPU beside the command.

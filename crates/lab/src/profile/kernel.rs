@@ -87,7 +87,7 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
             .saturating_sub(observation.threads.len() as u64),
         threads: observation.threads.iter().map(thread).collect(),
         unseen,
-        overhead: Some(overhead(&activities, observation.switches, profiler.costs)),
+        overhead: Some(overhead(&observation, profiler.costs)),
         activities,
         snapshots: None,
         files: observation.files.as_deref().map_or_else(Vec::new, uses),
@@ -116,11 +116,14 @@ pub(super) fn of_usage(charged: &Usage) -> Charged {
 }
 
 /// What observing these cost.
-fn overhead(activities: &[Activity], switches: u64, costs: Costs) -> Overhead {
-    let count = |kinds: &[Kind]| -> u64 {
-        let of_kind = activities.iter().filter(|activity| kinds.contains(&activity.kind));
-        of_kind.map(|activity| activity.count).sum()
+fn overhead(observation: &Observation, costs: Costs) -> Overhead {
+    let count = |is: fn(Doing) -> bool, of: fn(&Row) -> u64| -> u64 {
+        observation.rows.iter().filter(|row| is(row.doing)).map(of).sum()
     };
+    let is_call = |doing| matches!(doing, Doing::Call(_));
+    let is_fault = |doing| doing == Doing::Fault;
+    let timed = |row: &Row| row.count.saturating_sub(row.untimed);
+    let untimed = |row: &Row| row.untimed;
     let part = |event, count, cost: Option<Cost>| {
         // What could not be measured has a call's.
         let Cost { each, between } = cost.unwrap_or(costs.call);
@@ -128,9 +131,11 @@ fn overhead(activities: &[Activity], switches: u64, costs: Costs) -> Overhead {
     };
     let switch = costs.switch.map(|each| Cost { each, between: Picoseconds::ZERO });
     let mut parts = vec![
-        part(Event::Call, count(&[Kind::Call, Kind::Wait]), Some(costs.call)),
-        part(Event::Fault, count(&[Kind::Fault]), costs.fault),
-        part(Event::Switch, switches, switch),
+        part(Event::Call, count(is_call, timed), Some(costs.call)),
+        part(Event::UntimedCall, count(is_call, untimed), costs.untimed_call),
+        part(Event::Fault, count(is_fault, timed), costs.fault),
+        part(Event::UntimedFault, count(is_fault, untimed), costs.untimed_fault),
+        part(Event::Switch, observation.switches, switch),
     ];
     parts.retain(|part| part.count > 0);
     let total = parts.iter().map(|part| part.count.saturating_mul(part.each.0)).sum();

@@ -6,13 +6,15 @@ use std::io::{Read, Seek, Write};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use aya::maps::Queue;
+use aya::maps::{PerCpuArray, PerCpuValues, Queue};
 use aya::programs::BtfTracePoint;
 use aya::sys::{Stats, enable_stats};
+use aya::util::nr_cpus;
 use tenbin_model::Picoseconds;
 
-use super::layout::RawThread;
-use super::{Profiler, length};
+use super::faults::EVERY;
+use super::layout::{EACH_TIMED, RawRow, RawThread};
+use super::{Nanoseconds, Profiler, ROWS, length};
 use crate::child;
 use crate::pages::{PageKind, Pages};
 use crate::pin::{Pin, current_cpu};
@@ -27,13 +29,25 @@ pub struct Cost {
     pub between: Picoseconds,
 }
 
+impl Cost {
+    /// What this costs where it is not timed, which takes so much longer than unobserved. What those that are
+    /// timed are seen to take is counted for it too, and the rest shows as user code.
+    fn untimed(self, each: Picoseconds) -> Self {
+        Self { each, between: self.between.saturating_sub(self.each.saturating_sub(each)) }
+    }
+}
+
 /// What observing costs, by what is observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// A system call.
     pub call: Cost,
+    /// One that is not timed, as others stand for it; none where each one is timed.
+    pub untimed_call: Option<Cost>,
     /// A page fault; none where they are not seen.
     pub fault: Option<Cost>,
+    /// One that is not timed; none where each one is.
+    pub untimed_fault: Option<Cost>,
     /// A thread that leaves its CPU for another one, is woken, and comes back. None where two threads could
     /// not be held on one CPU.
     pub switch: Option<Picoseconds>,
@@ -47,10 +61,19 @@ const FAULTS: u32 = 100;
 const ROUNDS: u32 = 20;
 
 /// Threads that do so many each.
-const THREADS: u32 = 3;
+const THREADS: u32 = 6;
 
 /// For how long the end of a thread may not be seen.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Calls that all take long are all timed.
+const ALL_TIMED: RawRow = RawRow {
+    split: Nanoseconds { on_cpu: 1 << 60, queued: 0, blocked: 0 },
+    ..RawRow::EMPTY
+};
+
+/// Of many short ones, a next one is timed after these.
+const NONE_TIMED: RawRow = RawRow { count: EACH_TIMED, left: u32::MAX, ..RawRow::EMPTY };
 
 /// All batches of a thread: the least that one event took.
 type Batches = fn() -> Option<Duration>;
@@ -83,11 +106,22 @@ impl Profiler {
     /// followed, as a command is; it executes nothing, and is not reported. None where nothing is seen of it.
     pub(super) fn measure_costs(&mut self, bare: Bare) -> Option<Costs> {
         let batches = if self.follows_files { calls_about_a_file } else { calls };
+        self.preset(ALL_TIMED)?;
         let call = self.cost(batches, CALLS, bare.call)?;
-        let fault = match self.no_faults {
-            None => self.cost(faults, FAULTS, bare.fault),
-            Some(_) => None,
+        self.preset(NONE_TIMED)?;
+        let untimed_call = match self.follows_files {
+            false => self.cost(batches, CALLS, bare.call).map(|untimed| call.untimed(untimed.each)),
+            true => None,
         };
+        self.preset(RawRow::EMPTY)?;
+        let fault = self.faults.is_some().then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
+        let untimed_fault = fault.and_then(|fault| {
+            let sampled = self.sampled_fault(bare.fault)?.0.saturating_mul(EVERY);
+            let untimed = Picoseconds(sampled.saturating_sub(fault.each.0) / (EVERY - 1));
+            Some(fault.untimed(untimed))
+        });
+        // As it was before.
+        self.preset(RawRow::EMPTY)?;
         let switch = match self.switch_time() {
             None => {
                 let half_round = self.named(|| least(switches)).ok()?;
@@ -99,7 +133,27 @@ impl Profiler {
             }
             time => time,
         };
-        Some(Costs { call, fault, switch })
+        Some(Costs { call, untimed_call, fault, untimed_fault, switch })
+    }
+
+    /// Has the work begin with what was added up so far, on each CPU.
+    fn preset(&mut self, row: RawRow) -> Option<()> {
+        let mut rows = PerCpuArray::<_, RawRow>::try_from(self.loaded.map_mut("rows")?).ok()?;
+        let cpus = nr_cpus().ok()?;
+        rows.set(ROWS, PerCpuValues::try_from(vec![row; cpus]).ok()?, 0).ok()
+    }
+
+    /// By how much a page fault takes longer where a sample of them is timed. None where each one is.
+    fn sampled_fault(&mut self, bare: Option<Picoseconds>) -> Option<Picoseconds> {
+        self.faults.as_ref().filter(|faults| faults.at_tracepoint)?;
+        self.sample_faults(EVERY)?;
+        let cost = self.cost(faults, FAULTS, bare);
+        self.sample_faults(1)?;
+        cost.map(|cost| cost.each)
+    }
+
+    fn sample_faults(&mut self, every: u64) -> Option<()> {
+        self.faults.as_mut()?.sample(&mut self.loaded, every).ok()
     }
 
     /// For how long programs run for a switch, as the kernel counts that while it is asked to

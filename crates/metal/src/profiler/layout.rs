@@ -12,8 +12,6 @@ pub(super) struct RawThread {
     pub(super) mark: u64,
     pub(super) entered: u64,
     pub(super) here: Nanoseconds,
-    pub(super) outer_entered: u64,
-    pub(super) outer_here: Nanoseconds,
     pub(super) user: Nanoseconds,
     pub(super) kernel: u64,
     pub(super) faults: u64,
@@ -23,7 +21,7 @@ pub(super) struct RawThread {
     pub(super) woken: u64,
     pub(super) ended: u64,
     pub(super) row: u32,
-    pub(super) outer: u32,
+    pub(super) untimed: u32,
     pub(super) state: u32,
     pub(super) armed: u32,
     pub(super) first: u32,
@@ -44,8 +42,30 @@ pub(super) struct RawRow {
     pub(super) errors: u64,
     pub(super) split: Nanoseconds,
     pub(super) longest: u64,
+    pub(super) untimed: u64,
+    pub(super) owed: u64,
+    pub(super) since: u32,
+    pub(super) left: u32,
     pub(super) lengths: [u64; LENGTHS],
 }
+
+impl RawRow {
+    /// One in which nothing is added up yet.
+    pub(super) const EMPTY: Self = Self {
+        count: 0,
+        errors: 0,
+        split: Nanoseconds { on_cpu: 0, queued: 0, blocked: 0 },
+        longest: 0,
+        untimed: 0,
+        owed: 0,
+        since: 0,
+        left: 0,
+        lengths: [0; LENGTHS],
+    };
+}
+
+/// `EACH_TIMED`.
+pub(super) const EACH_TIMED: u64 = 4096;
 
 /// `AT_ONCE` and one.
 pub(super) const AT_ONCE: usize = 65;
