@@ -6,8 +6,8 @@
 
 use std::fmt::Write;
 use std::process::Command;
-use std::time::Duration;
 use std::sync::mpsc;
+use std::time::Duration;
 use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
@@ -75,7 +75,6 @@ const RECORDS: [(&str, &str, &[Field]); 3] = [
     ("waking", "sched/sched_waking", &[("pid", 24, 4)]),
     ("forked", "task/task_newtask", &[("pid", 8, 4)]),
 ];
-
 
 /// Why no program could be attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -141,7 +141,7 @@ pub enum Kind {
     /// A system call that waits for another process or thread of the command, or until something happens
     /// (`wait4`, `poll`, `futex`): its time is that of what it waits for.
     Wait,
-    /// A page fault.
+    /// A page fault of its own code; one in a call is part of that.
     Fault,
     /// An interrupt that came while it was on a CPU.
     Interrupt,
@@ -202,9 +202,10 @@ pub struct Activity {
     pub total: Picoseconds,
     /// What it did meanwhile: sums to `total`. None where that is not known.
     pub split: Option<Split>,
-    /// The longest one.
+    /// The longest one, of those that were timed or waited.
     pub longest: Picoseconds,
-    /// How many took less than 2 ns, then from 2, 4, 8 … ns on. Empty where they were not told apart.
+    /// How many took less than 2 ns, then from 2, 4, 8 … ns on; those that were not timed, as one did that
+    /// stands for them. Empty where they were not told apart.
     pub histogram: Vec<u64>,
     /// What ended its waits, the longest first.
     pub wakers: Vec<Waker>,

@@ -77,6 +77,43 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
     assert!(profile.overhead.unwrap().total > Picoseconds::ZERO);
 }
 
+/// Of what comes often a sample is timed: it is all counted, and what waits among it is seen to.
+#[test]
+fn a_sample_stands_for_what_comes_often() {
+    let place = Place::new();
+    let sampled = place.path("sampled");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/profile/sampled.c");
+    let compiled = Command::new("cc").args(["-O1", "-pthread", source, "-o"]).arg(&sampled).output().unwrap();
+    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
+    let Some((profile, status)) = profile(&place, &[sampled.to_str().unwrap()]) else { return };
+    // 77 where there is no userfaultfd(2), by which it waits in page faults.
+    assert!([0, 77].contains(&status), "{status}");
+    let of = |name: &str| profile.activities.iter().find(|activity| activity.name == name).unwrap();
+    let blocked = |name: &str| of(name).split.unwrap().blocked.as_seconds();
+    let parts = &profile.overhead.as_ref().unwrap().parts;
+    let count = |event| parts.iter().find(|part| part.event == event).map_or(0, |part| part.count);
+    // The dynamic linker reads a few times, too.
+    assert!((100_040..100_060).contains(&of("read").count), "{:?}", of("read"));
+    assert!(count(Event::UntimedCall) > 50_000, "{parts:?}");
+    assert!(blocked("read") > 0.19, "{:?}", of("read"));
+    let calls = profile.activities.iter().filter(|it| matches!(it.kind, Kind::Call | Kind::Wait));
+    let calls: u64 = calls.map(|activity| activity.count).sum();
+    assert_eq!(count(Event::Call) + count(Event::UntimedCall), calls);
+    let faults = of("page fault");
+    assert!((100_000..101_000).contains(&faults.count), "{faults:?}");
+    assert_eq!(count(Event::Fault) + count(Event::UntimedFault), faults.count);
+    // Where no tracepoint says that one begins, each is timed.
+    assert!(cfg!(not(target_arch = "x86_64")) || count(Event::UntimedFault) > 20_000, "{parts:?}");
+    assert!(status == 77 || blocked("page fault") > 0.19, "{faults:?}");
+    for it in &profile.threads {
+        let parts = [it.user, it.kernel, it.faults, it.interrupts, it.queued, it.blocked];
+        assert!(are_equal(it.wall, parts.into_iter().sum()), "{it:?}");
+    }
+    // Those after the last one that is timed have none that stands for them.
+    let in_histogram: u64 = of("read").histogram.iter().sum();
+    assert!((99_000..=of("read").count).contains(&in_histogram), "{in_histogram}");
+}
+
 /// Faults while execve(2) copies its arguments come before the command is there, and are part of that call;
 /// what was done to measure the costs of observing is no part of the command.
 #[test]

@@ -67,10 +67,8 @@ const THREADS: u32 = 6;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Calls that all take long are all timed.
-const ALL_TIMED: RawRow = RawRow {
-    split: Nanoseconds { on_cpu: 1 << 60, queued: 0, blocked: 0 },
-    ..RawRow::EMPTY
-};
+const ALL_TIMED: RawRow =
+    RawRow { split: Nanoseconds { on_cpu: 1 << 60, queued: 0, blocked: 0 }, ..RawRow::EMPTY };
 
 /// Of many short ones, a next one is timed after these.
 const NONE_TIMED: RawRow = RawRow { count: EACH_TIMED, left: u32::MAX, ..RawRow::EMPTY };
