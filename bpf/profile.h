@@ -39,11 +39,11 @@ enum { RUNNING, QUEUED, BLOCKED };
 // Powers of two of a nanosecond.
 #define LENGTHS 48
 
-// Calls of a kind of which each is timed on a CPU, and on which more than the others are: as a mean in 2^n ns.
+// So many calls of a kind are each timed on a CPU, and those after them too where the mean is 2^LONG ns or more.
 #define EACH_TIMED 4096
 #define LONG 14
 
-// Page faults of which one is seen to end, at most.
+// Of so many page faults, one is seen to end where they are sampled.
 #define EVERY 8
 
 // Threads that ended, of which each is kept until it is read.
@@ -85,7 +85,7 @@ struct row {
 	struct split split;
 	__u64 longest;
 	__u64 untimed;
-	__u64 owed; // what those since the last timed one took, which was nowhere yet to be taken from
+	__u64 owed; // what untimed ones took by those that stand for them, and no thread had in user code
 	__u32 since; // of those that are not timed, since the last one that is
 	__u32 left; // of these, until the next one that is
 	__u64 lengths[LENGTHS];
@@ -96,8 +96,8 @@ struct cpu {
 	__u32 pid; // of that thread, followed or not
 	__u32 interrupts; // how deep in them it is
 	__u32 untimed; // the row of the call that it is in and that is not timed
-	__u32 begun; // page faults since one was seen to end
-	__u32 every; // by so many, the last time
+	__u32 begun; // page faults, since one was seen to end
+	__u32 every; // how many that were the last time
 };
 
 struct course {
