@@ -225,10 +225,8 @@ pub struct Profiler {
     locks: bool,
     follows_files: bool,
     starter: String,
-    /// None where page faults are not seen.
-    faults: Option<Faults>,
-    /// Why they are not.
-    pub no_faults: Option<String>,
+    /// What sees page faults, or why nothing does.
+    faults: Result<Faults, String>,
     /// Why the kernel's types are not known, so that its programs are handed records.
     pub no_types: Option<String>,
     /// What observing costs.
@@ -273,18 +271,20 @@ impl Profiler {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
-        let (faults, no_faults) = match Faults::attach(&mut loaded, types.as_ref().ok()) {
-            Ok(faults) => (Some(faults), None),
-            Err(error) => (None, Some(chain(&error))),
-        };
+        let faults = Faults::attach(&mut loaded, types.as_ref().ok()).map_err(|error| chain(&error));
         let costs = Costs::default();
-        let mut profiler = Self { loaded, locks, follows_files, starter, faults, no_faults, no_types, costs };
+        let mut profiler = Self { loaded, locks, follows_files, starter, faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
                 .into(),
         })?;
         Ok(profiler)
+    }
+
+    /// Why page faults are not seen. None where they are.
+    pub fn no_faults(&self) -> Option<&str> {
+        self.faults.as_ref().err().map(String::as_str)
     }
 
     /// Does something while this thread has the name by which the programs know who starts a command.
@@ -301,7 +301,9 @@ impl Profiler {
         let Self { loaded, faults, starter, .. } = self;
         let ended = thread::scope(|scope| {
             let (_ended, has_ended) = mpsc::channel();
-            if let Some(faults) = faults.as_mut().filter(|faults| faults.at_tracepoint) {
+            if let Ok(faults) = faults
+                && faults.at_tracepoint
+            {
                 scope.spawn(move || faults.watch(loaded, &has_ended));
             }
             named(starter, || descendants::through(command, deadline))

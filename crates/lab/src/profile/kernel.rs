@@ -58,7 +58,7 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
     let before = Usage::of_children();
     let (end, observation) = profiler.run(command, deadline).map_err(Unprofiled::Fault)?;
     let charged = Usage::of_children().since(&before);
-    let mut unseen = unseen(&observation, profiler.no_faults.as_deref());
+    let mut unseen = unseen(&observation, profiler.no_faults());
     if let Some(why) = &profiler.no_types {
         unseen.push(format!(
             "The kernel does not describe its types ({why}): its tracepoints handed over records."

@@ -61,16 +61,16 @@ const FAULTS: u32 = 100;
 const ROUNDS: u32 = 20;
 
 /// Threads that do so many each.
-const THREADS: u32 = 6;
+const THREADS: u32 = 3;
 
 /// For how long the end of a thread may not be seen.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Calls that all take long are all timed.
+/// Calls that took long so far: each is timed.
 const ALL_TIMED: RawRow =
     RawRow { split: Nanoseconds { on_cpu: 1 << 60, queued: 0, blocked: 0 }, ..RawRow::EMPTY };
 
-/// Of many short ones, a next one is timed after these.
+/// Many short calls: none of the next ones is timed.
 const NONE_TIMED: RawRow = RawRow { count: EACH_TIMED, left: u32::MAX, ..RawRow::EMPTY };
 
 /// All batches of a thread: the least that one event took.
@@ -112,7 +112,7 @@ impl Profiler {
             true => None,
         };
         self.preset(RawRow::EMPTY)?;
-        let fault = self.faults.is_some().then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
+        let fault = self.faults.is_ok().then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
         let untimed_fault = fault.and_then(|fault| {
             let sampled = self.sampled_fault(bare.fault)?.0.saturating_mul(EVERY);
             let untimed = Picoseconds(sampled.saturating_sub(fault.each.0) / (EVERY - 1));
@@ -134,7 +134,8 @@ impl Profiler {
         Some(Costs { call, untimed_call, fault, untimed_fault, switch })
     }
 
-    /// Has the work begin with what was added up so far, on each CPU.
+    /// Writes, for each CPU, what was added up so far of threads that execute nothing, as those that do the
+    /// work here.
     fn preset(&mut self, row: RawRow) -> Option<()> {
         let mut rows = PerCpuArray::<_, RawRow>::try_from(self.loaded.map_mut("rows")?).ok()?;
         let cpus = nr_cpus().ok()?;
@@ -143,7 +144,7 @@ impl Profiler {
 
     /// By how much a page fault takes longer where a sample of them is timed. None where each one is.
     fn sampled_fault(&mut self, bare: Option<Picoseconds>) -> Option<Picoseconds> {
-        self.faults.as_ref().filter(|faults| faults.at_tracepoint)?;
+        self.faults.as_ref().ok().filter(|faults| faults.at_tracepoint)?;
         self.sample_faults(EVERY)?;
         let cost = self.cost(faults, FAULTS, bare);
         self.sample_faults(1)?;
@@ -151,7 +152,7 @@ impl Profiler {
     }
 
     fn sample_faults(&mut self, every: u64) -> Option<()> {
-        self.faults.as_mut()?.sample(&mut self.loaded, every).ok()
+        self.faults.as_mut().ok()?.sample(&mut self.loaded, every).ok()
     }
 
     /// For how long programs run for a switch, as the kernel counts that while it is asked to

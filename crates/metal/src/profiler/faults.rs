@@ -33,11 +33,8 @@ pub(super) struct Faults {
 impl Faults {
     /// Attaches it to see each of them.
     pub(super) fn attach(loaded: &mut Ebpf, types: Option<&Btf>) -> Result<Self, ProgramError> {
-        for program in ["fault_begins", "fault_ends", "major_fault_ends"] {
-            if let Some(Program::PerfEvent(program)) = loaded.program_mut(program) {
-                program.load()?;
-            }
-        }
+        load(loaded, "fault_ends")?;
+        load(loaded, "major_fault_ends")?;
         let ends = attach_event(loaded, "fault_ends", SoftwareEvent::PageFaultsMin, 1)?;
         attach_event(loaded, "major_fault_ends", SoftwareEvent::PageFaultsMaj, 1)?;
         let (program, tracepoint) = ("user_fault_begins", "page_fault_user");
@@ -45,6 +42,7 @@ impl Faults {
             .and_then(|()| attach(loaded, program, tracepoint))
             .is_ok();
         if !at_tracepoint {
+            load(loaded, "fault_begins")?;
             attach_event(loaded, "fault_begins", SoftwareEvent::PageFaults, 1)?;
         }
         Ok(Self { at_tracepoint, ends })
@@ -77,6 +75,13 @@ fn count(loaded: &Ebpf) -> u64 {
     let rows = loaded.map("rows").and_then(|rows| PerCpuArray::<_, RawRow>::try_from(rows).ok());
     let row = rows.and_then(|rows| rows.get(&FAULT, 0).ok());
     row.iter().flat_map(|row| row.iter()).map(|part| part.count).sum()
+}
+
+fn load(loaded: &mut Ebpf, program: &str) -> Result<(), ProgramError> {
+    match loaded.program_mut(program) {
+        Some(Program::PerfEvent(program)) => program.load(),
+        _ => Ok(()),
+    }
 }
 
 /// Has a program called at each `every`th event of perf.
