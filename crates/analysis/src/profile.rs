@@ -347,7 +347,7 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
             format!("Observing it took {} of a CPU, beside the command: {parts}.", overhead.total)
         }
         Observer::Kernel | Observer::Log => {
-            let all: Picoseconds = profile.threads.iter().map(|thread| thread.wall).sum();
+            let all: Picoseconds = profile.activities.iter().map(|activity| activity.total).sum();
             let share = if all.0 == 0 { 0.0 } else { overhead.total.0 as f64 / all.0 as f64 };
             let between = between.map(|between| format!(" Of a call, {between} show as user code."));
             format!(
@@ -358,5 +358,35 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
                 between.unwrap_or_default()
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_model::profile::{Activity, OverheadPart};
+
+    use super::*;
+
+    /// Of a million threads only some are kept; the time of all is that of what they did.
+    #[test]
+    fn the_share_of_observing_is_of_all_threads() {
+        let each = Picoseconds::from_nanos(100);
+        let part = OverheadPart { event: Event::Call, count: 1000, each, between: Picoseconds::ZERO };
+        let overhead = Overhead { parts: vec![part], total: Picoseconds::from_nanos(100_000) };
+        let activity = Activity {
+            name: "vfork".into(),
+            kind: Kind::Call,
+            count: 1000,
+            errors: 0,
+            total: Picoseconds::from_nanos(1_000_000),
+            split: None,
+            longest: Picoseconds::ZERO,
+            histogram: Vec::new(),
+            wakers: Vec::new(),
+            in_flight: 0,
+        };
+        let profile = Profile { activities: vec![activity], more_threads: 1_000_000, ..Profile::default() };
+        let sentence = observing(&overhead, &profile);
+        assert!(sentence.contains("100 µs, 10 % of the time of its threads"), "{sentence}");
     }
 }
