@@ -189,7 +189,7 @@ impl Recorder {
         let (types, mut loader) = kernel_types();
         let types = types?;
         let (starter, padded) = starter();
-        loader.btf(Some(&types)).override_global("starter", &padded, true);
+        loader.btf(Some(&types.members)).override_global("starter", &padded, true);
         // What the build script packed can be unpacked.
         let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
         let mut loaded =
@@ -200,7 +200,7 @@ impl Recorder {
         })?;
         let ring = RingBuf::try_from(ring).map_err(|error| unattached("map a BPF ring", &error))?;
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            let attached = attach_tracepoint(&mut loaded, program, tracepoint, &types);
+            let attached = attach_tracepoint(&mut loaded, program, tracepoint, Some(&types));
             if let (Err(error), true) = (attached, is_everywhere) {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }

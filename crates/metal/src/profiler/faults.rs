@@ -4,16 +4,17 @@ use std::mem;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use aya::Ebpf;
 use aya::maps::PerCpuArray;
 use aya::programs::perf_event::{
     PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
 };
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
-use aya::{Btf, Ebpf};
 
 use super::layout::{EACH_TIMED, RawRow};
-use super::{FAULT, attach, load_program};
+use super::types::Types;
+use super::{FAULT, attach_tracepoint};
 
 /// One of so many is seen to end where they are a sample (`EVERY`).
 pub(super) const EVERY: u64 = 8;
@@ -32,15 +33,13 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Attaches it to see each of them.
-    pub(super) fn attach(loaded: &mut Ebpf, types: Option<&Btf>) -> Result<Self, ProgramError> {
+    pub(super) fn attach(loaded: &mut Ebpf, types: Option<&Types>) -> Result<Self, ProgramError> {
         load(loaded, "fault_ends")?;
         load(loaded, "major_fault_ends")?;
         let ends = attach_event(loaded, "fault_ends", SoftwareEvent::PageFaultsMin, 1)?;
         attach_event(loaded, "major_fault_ends", SoftwareEvent::PageFaultsMaj, 1)?;
         let (program, tracepoint) = ("user_fault_begins", "page_fault_user");
-        let at_tracepoint = load_program(loaded, program, tracepoint, types)
-            .and_then(|()| attach(loaded, program, tracepoint))
-            .is_ok();
+        let at_tracepoint = attach_tracepoint(loaded, program, tracepoint, types).is_ok();
         if !at_tracepoint {
             load(loaded, "fault_begins")?;
             attach_event(loaded, "fault_begins", SoftwareEvent::PageFaults, 1)?;

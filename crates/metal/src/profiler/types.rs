@@ -1,9 +1,11 @@
 //! The kernel's description of its types (BTF), cut down to what programs here name.
 //!
 //! A kernel has some 150 000 types, and looking through all of them for each name takes most of the time
-//! before a command starts. Numbers stay as they are: by them the kernel knows what a program is attached to.
+//! before a command starts. By its number the kernel knows what a program is attached to, so those of
+//! tracepoints stay as they are.
 //! The format is that of `Documentation/bpf/btf.rst`.
 
+use std::collections::HashMap;
 use std::fs;
 
 use aya::{Btf, Endianness};
@@ -11,93 +13,181 @@ use aya::{Btf, Endianness};
 /// Where a kernel describes its types, if it was built so.
 const PATH: &str = "/sys/kernel/btf/vmlinux";
 
-/// The types whose members programs read (`bpf/*.h`). Those without a name may be part of them.
+/// The types whose members programs read (`bpf/*.h`), each with the NUL behind its name.
 const READ: [&[u8]; 12] = [
-    b"task_struct",
-    b"file",
-    b"path",
-    b"dentry",
-    b"qstr",
-    b"super_block",
-    b"file_system_type",
-    b"files_struct",
-    b"fdtable",
-    b"fs_struct",
-    b"pt_regs",
-    b"user_pt_regs",
+    b"task_struct\0",
+    b"file\0",
+    b"path\0",
+    b"dentry\0",
+    b"qstr\0",
+    b"super_block\0",
+    b"file_system_type\0",
+    b"files_struct\0",
+    b"fdtable\0",
+    b"fs_struct\0",
+    b"pt_regs\0",
+    b"user_pt_regs\0",
 ];
 
 /// How the types begin by whose number a program is attached.
 const TRACEPOINT: &[u8] = b"btf_trace_";
+
+/// `BTF_KIND_FWD`: a structure of which no more is said. Who looks for one by its name passes it by.
+const FORWARD: u32 = 7 << 24;
+
+/// `BTF_KIND_PTR` and `BTF_KIND_ARRAY`.
+const POINTER: u32 = 2;
+const ARRAY: u32 = 3;
+
+/// `BTF_MAGIC`, version 1, no flags.
+const MAGIC: u32 = 0x1_eb9f;
 
 const HEADER: usize = 24;
 const TYPE: usize = 12;
 
 /// The kernel's description of its types, as far as it is needed; all of it where it is written in a way that
 /// is not known here.
-///
-/// # Errors
-/// What was tried, and why it failed.
-pub(super) fn read() -> Result<Btf, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("read {PATH}: {error}");
-    let description = fs::read(PATH).map_err(|error| failed(&error))?;
-    let parsed = Btf::parse(&cut(&description).unwrap_or(description), Endianness::default());
-    parsed.map_err(|error| failed(&error))
+pub(crate) struct Types {
+    /// The types whose members programs read, with what these are made of. They have other numbers here.
+    pub(crate) members: Btf,
+    /// The types by whose number a program is attached. The others before the last one have no name.
+    pub(super) tracepoints: Btf,
+}
+
+impl Types {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What was tried, and why it failed.
+    pub(super) fn read() -> Result<Self, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("read {PATH}: {error}");
+        let all = fs::read(PATH).map_err(|error| failed(&error))?;
+        let split = Split::of(&all);
+        let parsed = |part: Option<Vec<u8>>| {
+            let bytes = part.as_ref().unwrap_or(&all);
+            Btf::parse(bytes, Endianness::default()).map_err(|error| failed(&error))
+        };
+        let members = parsed(split.as_ref().and_then(Split::members))?;
+        Ok(Self { members, tracepoints: parsed(split.as_ref().map(Split::tracepoints))? })
+    }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The same types, of which those that are not needed have neither a name nor members.
-fn cut(description: &[u8]) -> Option<Vec<u8>> {
-    let field = |at| word(description, at).map(|value| value as usize);
-    let (header, types, types_length) = (field(4)?, field(8)?, field(12)?);
-    let (strings, strings_length) = (field(16)?, field(20)?);
-    let mut types = description.get(header + types..)?.get(..types_length)?;
-    let strings = description.get(header + strings..)?.get(..strings_length)?;
-    let mut kept = description.get(..HEADER)?.to_vec();
-    kept.reserve(types_length / 2 + strings_length);
-    while !types.is_empty() {
-        let (name, information) = (word(types, 0)?, word(types, 4)?);
-        let (kind, count) = (information >> 24 & 0x1f, (information & 0xffff) as usize);
-        let members = match kind {
-            // BTF_KIND_INT, VAR and DECL_TAG; ARRAY.
-            1 | 14 | 17 => 4,
-            3 => 12,
-            // STRUCT, UNION, DATASEC and ENUM64; ENUM and FUNC_PROTO.
-            4 | 5 | 15 | 19 => 12 * count,
-            6 | 13 => 8 * count,
-            // PTR; FWD, TYPEDEF, VOLATILE, CONST, RESTRICT and FUNC; FLOAT; TYPE_TAG.
-            2 | 7..=12 | 16 | 18 => 0,
-            _ => return None,
-        };
-        let (this, rest) = types.split_at_checked(TYPE + members)?;
-        types = rest;
-        let text = strings.get(name as usize..)?;
-        let is_named = |wanted: &&[u8]| text.starts_with(wanted) && text.get(wanted.len()) == Some(&0);
-        let is_needed = match kind {
-            4 | 5 => name == 0 || READ.iter().any(is_named),
-            6 | 12 | 13 | 15 | 19 => false,
-            8 => text.starts_with(TRACEPOINT),
-            _ => true,
-        };
-        if is_needed {
-            kept.extend_from_slice(this);
-        } else {
-            let without_members = if members > 0 { information & !0xffff } else { information };
-            kept.extend_from_slice(&0_u32.to_ne_bytes());
-            kept.extend_from_slice(&without_members.to_ne_bytes());
-            kept.extend_from_slice(&this[8..TYPE]);
+/// What kind of type this is, and how many members it has.
+fn kind(information: u32) -> (u32, usize) {
+    (information >> 24 & 0x1f, (information & 0xffff) as usize)
+}
+
+/// A description in its parts.
+struct Split<'a> {
+    /// The types, of which the first one has the number 1.
+    types: Vec<&'a [u8]>,
+    strings: &'a [u8],
+}
+
+impl<'a> Split<'a> {
+    fn of(description: &'a [u8]) -> Option<Self> {
+        let field = |at| word(description, at).map(|value| value as usize);
+        let (header, types, types_length) = (field(4)?, field(8)?, field(12)?);
+        let (strings, strings_length) = (field(16)?, field(20)?);
+        let mut rest = description.get(header + types..)?.get(..types_length)?;
+        let strings = description.get(header + strings..)?.get(..strings_length)?;
+        let mut types = Vec::with_capacity(types_length / (2 * TYPE));
+        while !rest.is_empty() {
+            let members = match kind(word(rest, 4)?) {
+                // BTF_KIND_INT, VAR and DECL_TAG; ARRAY.
+                (1 | 14 | 17, _) => 4,
+                (ARRAY, _) => 12,
+                // STRUCT, UNION, DATASEC and ENUM64; ENUM and FUNC_PROTO.
+                (4 | 5 | 15 | 19, count) => 12 * count,
+                (6 | 13, count) => 8 * count,
+                // PTR; FWD, TYPEDEF, VOLATILE, CONST, RESTRICT and FUNC; FLOAT; TYPE_TAG.
+                (2 | 7..=12 | 16 | 18, _) => 0,
+                _ => return None,
+            };
+            let (this, others) = rest.split_at_checked(TYPE + members)?;
+            types.push(this);
+            rest = others;
         }
+        Some(Self { types, strings })
     }
-    let types_length = kept.len() - HEADER;
-    let sizes = [HEADER, 0, types_length, types_length, strings_length].map(|size| size as u32);
-    for (size, at) in sizes.iter().zip((4..HEADER).step_by(4)) {
-        kept[at..at + 4].copy_from_slice(&size.to_ne_bytes());
+
+    fn begins(&self, this: &[u8], name: &[u8]) -> bool {
+        let text = word(this, 0).and_then(|at| self.strings.get(at as usize..));
+        text.is_some_and(|text| text.starts_with(name))
     }
-    kept.extend_from_slice(strings);
-    Some(kept)
+
+    /// Typedefs for tracepoints, as they stand and where they stand.
+    fn tracepoints(&self) -> Vec<u8> {
+        let mut kept = Vec::with_capacity(self.types.len() * TYPE);
+        let mut end = 0;
+        for this in &self.types {
+            let is_typedef = word(this, 4).is_some_and(|information| kind(information).0 == 8);
+            if is_typedef && self.begins(this, TRACEPOINT) {
+                kept.extend_from_slice(this);
+                end = kept.len();
+            } else {
+                kept.extend([0, FORWARD, 0].iter().flat_map(|word| word.to_ne_bytes()));
+            }
+        }
+        kept.truncate(end);
+        self.described(&kept)
+    }
+
+    /// The types that are read, and what they are made of; what they point at is of no type here. None where
+    /// a type is made of one that does not exist.
+    fn members(&self) -> Option<Vec<u8>> {
+        let is_read = |this: &[u8]| {
+            let is_structure = word(this, 4).is_some_and(|information| matches!(kind(information).0, 4 | 5));
+            is_structure && READ.iter().any(|name| self.begins(this, name))
+        };
+        let read = self.types.iter().zip(1..).filter(|(this, _)| is_read(this));
+        let mut order: Vec<u32> = read.map(|(_, number)| number).collect();
+        let mut numbers: HashMap<u32, u32> = order.iter().copied().zip(1..).collect();
+        let mut kept = Vec::new();
+        let mut next = 0;
+        while let Some(number) = order.get(next) {
+            next += 1;
+            let mut this = self.types.get(*number as usize - 1)?.to_vec();
+            for at in references(&this) {
+                let part = word(&this, at)?;
+                let number = match kind(word(&this, 4)?).0 {
+                    POINTER => 0,
+                    _ if part == 0 => 0,
+                    _ => *numbers.entry(part).or_insert_with(|| {
+                        order.push(part);
+                        order.len() as u32
+                    }),
+                };
+                this[at..at + 4].copy_from_slice(&number.to_ne_bytes());
+            }
+            kept.extend_from_slice(&this);
+        }
+        Some(self.described(&kept))
+    }
+
+    /// A description of these types.
+    fn described(&self, types: &[u8]) -> Vec<u8> {
+        let sizes = [HEADER, 0, types.len(), types.len(), self.strings.len()];
+        let mut description = MAGIC.to_ne_bytes().to_vec();
+        description.extend(sizes.iter().flat_map(|size| (*size as u32).to_ne_bytes()));
+        description.extend_from_slice(types);
+        description.extend_from_slice(self.strings);
+        description
+    }
+}
+
+/// Where in a type the numbers of those stand that it is made of.
+fn references(this: &[u8]) -> Vec<usize> {
+    match word(this, 4).map(kind) {
+        Some((POINTER | 8..=11 | 18, _)) => vec![8],
+        Some((ARRAY, _)) => vec![TYPE, TYPE + 4],
+        Some((4 | 5, count)) => (0..count).map(|member| TYPE + 12 * member + 4).collect(),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -122,34 +212,67 @@ mod tests {
         words.chain(strings).collect()
     }
 
+    const KINDS: [(&str, u32, u32, &[u32]); 9] = [
+        ("int", 1, 0, &[32]),
+        ("task_structure", 4, 1, &[0, 1, 0]),
+        ("size_t", 8, 0, &[]),
+        ("btf_trace_sys_enter", 8, 0, &[]),
+        // Of the third type, of a union, and of a pointer to the second one.
+        ("task_struct", 4, 3, &[0, 3, 0, 0, 6, 64, 0, 7, 128]),
+        ("", 5, 1, &[0, 9, 0]),
+        ("", 2, 0, &[]),
+        ("btf_trace_sys_exit", 8, 0, &[]),
+        ("", 3, 0, &[1, 1, 4]),
+    ];
+
+    /// The names, kinds and references of the types in a description.
+    fn listed(description: &[u8]) -> Vec<(String, u32, Vec<u32>)> {
+        let split = Split::of(description).unwrap();
+        let one = |this: &&[u8]| {
+            let name = &split.strings[word(this, 0).unwrap() as usize..];
+            let name = name.split(|byte| *byte == 0).next().unwrap();
+            let parts = references(this).into_iter().map(|at| word(this, at).unwrap()).collect();
+            (String::from_utf8(name.to_vec()).unwrap(), kind(word(this, 4).unwrap()).0, parts)
+        };
+        split.types.iter().map(one).collect()
+    }
+
     #[test]
-    fn what_is_not_named_loses_its_name_and_its_members() {
-        let types: [(&str, u32, u32, &[u32]); 6] = [
-            ("int", 1, 0, &[32]),
-            ("task_struct", 4, 1, &[0, 1, 0]),
-            ("task_structure", 4, 1, &[0, 1, 0]),
-            ("", 5, 1, &[0, 1, 0]),
-            ("size_t", 8, 0, &[]),
-            ("btf_trace_sys_enter", 8, 0, &[]),
-        ];
-        let all = described(&types);
-        let kept = cut(&all).unwrap();
-        // One member of twelve bytes.
-        assert_eq!(kept.len(), all.len() - 12);
+    fn tracepoints_keep_their_numbers() {
+        let all = described(&KINDS);
+        let kept = Split::of(&all).unwrap().tracepoints();
         assert!(Btf::parse(&kept, Endianness::default()).is_ok());
-        // Where each type begins, and whether it has kept its name.
-        let named = [(0, true), (16, true), (40, false), (52, false), (76, false), (88, true)];
-        for (at, is_named) in named {
-            assert_eq!(word(&kept, HEADER + at).unwrap() > 0, is_named, "at {at}");
+        let listed = listed(&kept);
+        assert_eq!(listed.len(), 8, "{listed:?}");
+        for (place, (name, kind, _)) in listed.iter().enumerate() {
+            let expected = if matches!(place, 3 | 7) { (KINDS[place].0, 8) } else { ("", 7) };
+            assert_eq!((name.as_str(), *kind), expected, "{place}");
         }
     }
 
     #[test]
-    fn what_is_written_otherwise_is_not_cut() {
-        assert_eq!(cut(&described(&[("new", 31, 0, &[])])), None);
+    fn what_is_read_comes_with_what_it_is_made_of() {
+        let all = described(&KINDS);
+        let kept = Split::of(&all).unwrap().members().unwrap();
+        assert!(Btf::parse(&kept, Endianness::default()).is_ok());
+        // What `described` writes behind the kind, where a typedef has its type, is 8: it is of none of these.
+        let listed = listed(&kept);
+        let names: Vec<&str> = listed.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names[..4], ["task_struct", "size_t", "", ""], "{listed:?}");
+        assert_eq!(listed[0].2, [2, 3, 4]);
+        assert!(listed.iter().all(|(_, kind, parts)| *kind != POINTER || *parts == [0]), "{listed:?}");
+        assert!(!names.contains(&"task_structure"), "{listed:?}");
+    }
+
+    #[test]
+    fn what_is_written_otherwise_is_not_split() {
+        assert!(Split::of(&described(&[("new", 31, 0, &[])])).is_none());
         let whole = described(&[("int", 1, 0, &[32])]);
         for end in 0..whole.len() - 4 {
-            assert_eq!(cut(&whole[..end]), None, "{end}");
+            assert!(Split::of(&whole[..end]).is_none(), "{end}");
         }
+        // Made of a type that is not there.
+        let torn = described(&[("file", 4, 1, &[0, 9, 0])]);
+        assert!(Split::of(&torn).unwrap().members().is_none());
     }
 }
