@@ -1,5 +1,7 @@
 //! Real guests of every architecture: they work, fail, hang and panic, and each is told from the others.
 
+mod noise;
+
 use std::path::Path;
 
 use crate::architecture::{self, Architecture, Target};
@@ -119,6 +121,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
         }
     }
     remedy(&tenbin)?;
+    noise::check(&tenbin)?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tenbin_document::words::{self, and};
 use tenbin_model::machine::{
-    Cache, CoreKind, CpuPlace, Machine, Node, Observed, Virtualisation, Witness, cpu_ranges,
+    Cache, CoreKind, CpuPlace, Machine, Node, Observed, Virtualisation, Witness, cpu_ranges, cpus_in_words,
 };
 use tenbin_model::topology::{Shared, data_caches, pairs};
 use tenbin_model::{Bytes, Cpu, order};
@@ -73,9 +73,9 @@ fn kinds(machine: &Machine) -> String {
     ];
     let clauses = named.iter().filter(|(cpus, ..)| !cpus.is_empty()).map(|(cpus, one, several)| {
         if cpus.len() == 1 {
-            format!("{} is on {one}", listed(cpus))
+            format!("{} is on {one}", cpus_in_words(cpus))
         } else {
-            format!("{} are on {several}", listed(cpus))
+            format!("{} are on {several}", cpus_in_words(cpus))
         }
     });
     match and(clauses) {
@@ -124,7 +124,7 @@ fn caches(machine: &Machine) -> Vec<String> {
         let whose = if silent.len() == machine.cpus.len() {
             String::new()
         } else {
-            format!(" of {}", listed(&silent.iter().map(|place| place.cpu).collect::<Vec<_>>()))
+            format!(" of {}", cpus_in_words(&silent.iter().map(|place| place.cpu).collect::<Vec<_>>()))
         };
         let why = match &first.caches {
             Observed::NotObservable(why) => format!(" ({why})"),
@@ -169,14 +169,14 @@ const LISTED: usize = 4;
 fn sharing(machine: &Machine, alike: &Alike) -> String {
     let cpus: Vec<Cpu> = alike.members.iter().map(|(place, _)| place.cpu).collect();
     let everybody = cpus.len() == machine.cpus.len();
-    let whose = if everybody { String::new() } else { format!(" of {}", listed(&cpus)) };
+    let whose = if everybody { String::new() } else { format!(" of {}", cpus_in_words(&cpus)) };
     let all = |test: &dyn Fn(&CpuPlace, &[Cpu]) -> bool| {
         alike.members.iter().all(|(place, list)| test(place, list))
     };
     if !all(&|_, list| !list.is_empty()) {
         return format!(
             "with unknown sharing{}",
-            if everybody { String::new() } else { format!(" on {}", listed(&cpus)) }
+            if everybody { String::new() } else { format!(" on {}", cpus_in_words(&cpus)) }
         );
     }
     if machine.cpus.len() == 1 && all(&|place, list| *list == [place.cpu]) {
@@ -195,7 +195,7 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
         (count, Some(&size)) if count > LISTED && sizes.len() == 1 => {
             format!("for each of {count} groups of {size} CPUs")
         }
-        _ => and(groups.into_iter().map(|list| format!("for {}", listed(list)))),
+        _ => and(groups.into_iter().map(|list| format!("for {}", cpus_in_words(list)))),
     }
 }
 
@@ -238,7 +238,7 @@ fn nodes(nodes: &Observed<Vec<Node>>) -> String {
         several => {
             let named = several.iter().map(|node| match node.cpus.as_slice() {
                 [] => format!("{} without CPUs", node.node),
-                cpus => format!("{} with {}", node.node, listed(cpus)),
+                cpus => format!("{} with {}", node.node, cpus_in_words(cpus)),
             });
             let named = and(named);
             format!("The firmware has {} memory nodes, {named}; {}.", several.len(), distances(several))
@@ -318,14 +318,6 @@ fn is_placed(place: &CpuPlace) -> bool {
         && place.siblings.known().is_some()
         && place.package.known().is_some()
         && place.node.known().is_some()
-}
-
-/// `CPU 3` or `CPUs 0-3,8`.
-fn listed(cpus: &[Cpu]) -> String {
-    match cpus {
-        [cpu] => cpu.to_string(),
-        cpus => format!("CPUs {}", cpu_ranges(cpus)),
-    }
 }
 
 /// `one core`, `8 cores`.

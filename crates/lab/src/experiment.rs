@@ -30,6 +30,26 @@ pub struct Experiment<'a> {
     pub formats: &'static [Format],
     /// Whether it is asked where nobody names a question: it needs no program of the machine's, and seconds.
     pub is_surveyed: bool,
+    /// What its figures depend on, beside how fast a core runs.
+    pub aspects: &'static [Aspect],
+}
+
+/// What a figure may depend on, beside how fast a core runs: which noise matters to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aspect {
+    /// Pages: their size, their place, whether they are there.
+    Memory,
+    /// How soon what sleeps runs again.
+    Wakes,
+    /// The way into the kernel and back.
+    Calls,
+    /// Files, and what is behind them.
+    Storage,
+}
+
+impl Aspect {
+    /// All of them: for programs of which nobody knows what they do.
+    pub const ALL: &[Self] = &[Self::Memory, Self::Wakes, Self::Calls, Self::Storage];
 }
 
 impl<'a> Experiment<'a> {
@@ -38,7 +58,20 @@ impl<'a> Experiment<'a> {
         describe: &'a dyn Fn() -> Descriptor,
         plan: &'a dyn Fn(&Request<'_>) -> Result<Plan, Unfit>,
     ) -> Self {
-        Self { describe, plan, analysis: &Comparisons, published: &[], formats: &[], is_surveyed: true }
+        Self {
+            describe,
+            plan,
+            analysis: &Comparisons,
+            published: &[],
+            formats: &[],
+            is_surveyed: true,
+            aspects: &[],
+        }
+    }
+
+    /// The same, whose figures depend on these too.
+    pub const fn depends_on(self, aspects: &'static [Aspect]) -> Self {
+        Self { aspects, ..self }
     }
 
     /// The same, asked only where it is named.

@@ -5,7 +5,7 @@
 //! question that is not answered by comparisons has its analysis in its folder, and that is pure.
 //!
 //! Reading order: [`experiment`], `experiments/null.rs`, [`engine`], [`survey`], `workload.rs`, [`ladder`],
-//! [`compiled`], [`trace`], [`blame`], [`yes`], [`mod@profile`].
+//! [`compiled`], [`trace`], [`blame`], [`yes`], [`mod@profile`], [`noise`].
 
 pub mod blame;
 pub mod compiled;
@@ -16,6 +16,7 @@ pub mod experiment;
 pub mod experiments;
 pub mod ladder;
 pub mod memory;
+pub mod noise;
 pub mod profile;
 pub mod published;
 #[cfg(test)]

@@ -383,9 +383,9 @@ pub(crate) fn kernel_types() -> (Result<Types, Unattached>, EbpfLoader<'static>)
 
 /// A loader that has not read the kernel's types, to be called by a thread that does nothing else after it.
 ///
-/// Aya's reads all of them when it is made, though it is given those that are needed before it loads anything.
-/// They took 45 ms, which is a third of the time before a command starts. Where `/` is a folder that has none
-/// it does not. That needs `CAP_SYS_CHROOT`, and without it they are read.
+/// Aya's reads all of them when it is made, though it is given those that are needed before it loads
+/// anything. They took 45 ms, which is a third of the time before a command starts. Where `/` is a folder
+/// that has none it does not. That needs `CAP_SYS_CHROOT`, and without it they are read.
 fn loader() -> EbpfLoader<'static> {
     // SAFETY: only `FILES` can harm other threads; `FS` gives this one a root and a working directory of its
     // own.

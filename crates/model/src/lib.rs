@@ -17,6 +17,7 @@ pub mod experiment;
 pub mod finding;
 pub mod lines;
 pub mod machine;
+pub mod noise;
 pub mod order;
 pub mod profile;
 pub mod rows;
@@ -41,6 +42,7 @@ pub use experiment::{
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
+pub use noise::{Diagnosis, Noise};
 pub use order::Order;
 pub use profile::Profile;
 pub use rows::{Row, Rows, WrongCell};

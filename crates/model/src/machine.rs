@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Cpu};
+use crate::words::plural;
 
 /// A value that was read, or the reason why it could not be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +52,11 @@ pub fn cpu_ranges(cpus: &[Cpu]) -> String {
         if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     ranges.iter().map(range).collect::<Vec<_>>().join(",")
+}
+
+/// Such a list in a sentence: `CPU 3`, `CPUs 0-3,8`.
+pub fn cpus_in_words(cpus: &[Cpu]) -> String {
+    format!("{} {}", plural(cpus.len(), "CPU"), cpu_ranges(cpus))
 }
 
 /// Everything about a machine that can change what is measured on it.

@@ -11,7 +11,7 @@ use tenbin_model::{
     VariantIndex,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
@@ -238,4 +238,5 @@ fn describe() -> Descriptor {
 }
 
 /// The build experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan).by_name();
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment::new(&describe, &plan).depends_on(Aspect::ALL).by_name();

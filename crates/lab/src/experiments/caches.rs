@@ -19,7 +19,7 @@ use tenbin_model::{
 
 use self::analysis::Knees;
 pub use self::analysis::known_sizes;
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 use crate::walk::comes_back;
 
@@ -332,8 +332,11 @@ fn describe() -> Descriptor {
 }
 
 /// The experiment on cache sizes.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Knees, formats: tables::FORMATS, ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    analysis: &Knees,
+    formats: tables::FORMATS,
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Memory])
+};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_metal::{Crew, Fault, Lap, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Effort, Finding, Machine, VariantIndex};
 
-use crate::experiment::{Apparatus, Experiment, Failure, Look, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Look, Opened, Plan, Request, Seen, Unfit};
 use crate::repeated::every_time;
 
 use described::describe;
@@ -184,7 +184,7 @@ impl Apparatus for Ladder {
 pub const EXPERIMENT: Experiment<'static> = Experiment {
     published: published::TABLES,
     formats: published::FORMATS,
-    ..Experiment::new(&describe, &plan)
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Calls])
 };
 
 #[cfg(test)]

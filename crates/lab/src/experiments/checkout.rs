@@ -9,7 +9,7 @@ use tenbin_model::{
     VariantIndex,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{largest, within_allowance};
 use crate::workload::command::{Runner, Step, Tally, lap, once, seen, together, unfit};
 use crate::workload::place::{Places, folder};
@@ -236,4 +236,5 @@ fn describe() -> Descriptor {
 }
 
 /// The checkout experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan).by_name();
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment::new(&describe, &plan).depends_on(Aspect::ALL).by_name();

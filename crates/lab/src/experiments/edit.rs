@@ -10,7 +10,7 @@ use tenbin_model::{
     Arrangement, Comparison, Descriptor, Finding, Parameter, Picoseconds, Source, Variant, VariantIndex,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{Tally, once};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
@@ -270,4 +270,5 @@ fn describe() -> Descriptor {
 }
 
 /// The edit experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan).by_name();
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment::new(&describe, &plan).depends_on(Aspect::ALL).by_name();

@@ -17,7 +17,7 @@ use tenbin_metal::touch::{self, page};
 use tenbin_model::words::or;
 use tenbin_model::{Arrangement, Bytes, Comparison, Effort, Finding, Refusal, VariantIndex};
 
-use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
+use crate::experiment::{Aspect, Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::memory::{self, allowance, within_allowance};
 
 use super::{at_threads, doublings, threads};
@@ -254,8 +254,10 @@ fn published_figure(figure: &str) -> f64 {
 }
 
 /// The faults experiment.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { published: published::TABLES, ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    published: published::TABLES,
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Memory, Aspect::Calls])
+};
 
 #[cfg(test)]
 mod tests;

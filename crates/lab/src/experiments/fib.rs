@@ -11,7 +11,7 @@ mod user;
 
 use tenbin_model::words::comma;
 
-use crate::experiment::{Experiment, Plan, Request, Unfit};
+use crate::experiment::{Aspect, Experiment, Plan, Request, Unfit};
 
 use described::describe;
 
@@ -49,7 +49,7 @@ fn of_the_driver(request: &Request<'_>) -> Result<Plan, Unfit> {
 pub const EXPERIMENT: Experiment<'static> = Experiment {
     published: published::TABLES,
     formats: published::FORMATS,
-    ..Experiment::new(&describe, &plan)
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Calls, Aspect::Memory])
 };
 
 #[cfg(test)]

@@ -14,7 +14,9 @@ use tenbin_model::words::semicolon;
 use tenbin_model::{Arrangement, Bytes, Effort, Finding, Order, Refusal, Variant, VariantIndex};
 
 use self::analysis::Laws;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{
+    Apparatus, Aspect, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit,
+};
 use crate::memory::{self, allowance, within_allowance};
 
 use described::describe;
@@ -328,8 +330,10 @@ fn finding(sentence: String, evidence: &str, confidence: &str) -> Finding {
 }
 
 /// The fork experiment.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Laws, ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    analysis: &Laws,
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Memory, Aspect::Calls, Aspect::Wakes])
+};
 
 #[cfg(test)]
 mod tests;

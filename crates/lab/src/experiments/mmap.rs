@@ -13,7 +13,9 @@ use tenbin_model::{
 };
 
 use self::analysis::{Crossover, size_parameter};
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{
+    Apparatus, Aspect, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit,
+};
 use crate::memory::{self, within_allowance};
 
 const MAPPED: VariantIndex = VariantIndex(0);
@@ -177,5 +179,7 @@ fn describe() -> Descriptor {
 }
 
 /// The mmap experiment.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Crossover, ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    analysis: &Crossover,
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Memory, Aspect::Calls])
+};

@@ -19,7 +19,7 @@ use tenbin_model::{
 };
 
 use self::analysis::Nearness;
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::memory::{self, within_allowance};
 use crate::walk::comes_back;
 
@@ -582,7 +582,7 @@ pub const EXPERIMENT: Experiment<'static> = Experiment {
     analysis: &Nearness,
     published: published::TABLES,
     formats: published::FORMATS,
-    ..Experiment::new(&describe, &plan)
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Memory])
 };
 
 #[cfg(test)]

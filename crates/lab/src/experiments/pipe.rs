@@ -15,7 +15,9 @@ use tenbin_model::{
     Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Gauge, Picoseconds, Reading, Refusal, VariantIndex,
 };
 
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{
+    Apparatus, Aspect, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit,
+};
 
 use described::describe;
 
@@ -567,7 +569,7 @@ impl<R: Reader> Reader for Shared<R> {
 pub const EXPERIMENT: Experiment<'static> = Experiment {
     published: published::TABLES,
     formats: published::FORMATS,
-    ..Experiment::new(&describe, &plan)
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Calls, Aspect::Wakes, Aspect::Memory])
 };
 
 #[cfg(test)]

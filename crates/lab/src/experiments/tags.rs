@@ -15,7 +15,7 @@ use tenbin_model::{
 };
 
 use crate::ending;
-use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{DEADLINE, Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
@@ -244,4 +244,5 @@ fn describe() -> Descriptor {
 }
 
 /// The tags experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan).by_name();
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment::new(&describe, &plan).depends_on(Aspect::ALL).by_name();

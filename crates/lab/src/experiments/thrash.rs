@@ -15,7 +15,9 @@ use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Order, 
 
 use self::analysis::Thrashing;
 use self::described::describe;
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiment::{
+    Apparatus, Aspect, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit,
+};
 use crate::memory::{allowance, within_allowance};
 
 mod analysis;
@@ -506,7 +508,7 @@ pub const EXPERIMENT: Experiment<'static> = Experiment {
     analysis: &Thrashing,
     published: published::TABLES,
     formats: published::FORMATS,
-    ..Experiment::new(&describe, &plan)
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Memory])
 };
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use tenbin_metal::timers::{self, Slack, Waiters, Way};
 use tenbin_model::{Arrangement, Axis, Comparison, Effort, Picoseconds, VariantIndex};
 
 use self::analysis::Lateness;
-use crate::experiment::{Experiment, Opened, Plan, PlannedCell, Request, Unfit};
+use crate::experiment::{Aspect, Experiment, Opened, Plan, PlannedCell, Request, Unfit};
 
 use described::{describe, variants};
 use firing::{Firings, Wave};
@@ -213,8 +213,10 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, time: Time) -> Opened 
 }
 
 /// The timer experiment.
-pub const EXPERIMENT: Experiment<'static> =
-    Experiment { analysis: &Lateness, ..Experiment::new(&describe, &plan) };
+pub const EXPERIMENT: Experiment<'static> = Experiment {
+    analysis: &Lateness,
+    ..Experiment::new(&describe, &plan).depends_on(&[Aspect::Wakes, Aspect::Calls])
+};
 
 #[cfg(test)]
 mod tests;

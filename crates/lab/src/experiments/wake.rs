@@ -9,7 +9,7 @@ use std::thread::{self, Thread};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant, VariantIndex};
 
-use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 const CONDVAR: VariantIndex = VariantIndex(0);
 const PARK: VariantIndex = VariantIndex(1);
@@ -242,4 +242,5 @@ fn describe() -> Descriptor {
 }
 
 /// The wake experiment.
-pub const EXPERIMENT: Experiment<'static> = Experiment::new(&describe, &plan);
+pub const EXPERIMENT: Experiment<'static> =
+    Experiment::new(&describe, &plan).depends_on(&[Aspect::Wakes, Aspect::Calls]);

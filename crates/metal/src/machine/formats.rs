@@ -10,7 +10,10 @@ const LARGEST_CPU: u32 = 0xffff;
 
 /// A list such as `0-3,8`, as `bitmap_print_to_pagebuf` writes it. Empty text is an empty list.
 /// The result is ascending and free of repetition.
-pub(super) fn cpu_list(text: &str) -> Reading<Vec<Cpu>> {
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn cpu_list(text: &str) -> Reading<Vec<Cpu>> {
     let mut cpus = cpus_in_order(text)?;
     cpus.order();
     cpus.dedup();
@@ -48,7 +51,10 @@ pub(super) fn size(text: &str) -> Reading<Bytes> {
 }
 
 /// A decimal number, with no sign and no unit.
-pub(super) fn integer<T: std::str::FromStr>(text: &str) -> Reading<T> {
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn integer<T: std::str::FromStr>(text: &str) -> Reading<T> {
     let text = text.trim();
     // `parse` would take a leading `+`, which the kernel never writes.
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -99,7 +105,10 @@ pub(super) fn by_processor<T: std::str::FromStr>(cpuinfo: &str, key: &str) -> Ve
 }
 
 /// The amount in a line of `/proc/meminfo`: `MemTotal:  24684084 kB`, where kB means 1024 bytes.
-pub(super) fn meminfo(text: &str, key: &str) -> Reading<Bytes> {
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn meminfo(text: &str, key: &str) -> Reading<Bytes> {
     let value = field(text, key).ok_or_else(|| format!("no line `{key}`"))?;
     let count = value.strip_suffix("kB").ok_or_else(|| format!("`{key}` is not in kB"))?;
     let count: u64 = integer(count)?;

@@ -47,6 +47,14 @@ fn left(root: &Root) -> Reading<Option<Bytes>> {
     Ok(least)
 }
 
+/// The folder of this process's control group for `controller`, and those above it up to the visible root.
+///
+/// # Errors
+/// Why there is none to be read.
+pub fn control_groups(root: &Root, controller: &str) -> Reading<Vec<String>> {
+    Group::of_this_process(root, controller).map(|group| group.folders)
+}
+
 /// The number of bytes in a line `name bytes` of a `memory.stat`.
 fn statistic(text: &str, name: &str) -> Reading<Bytes> {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));

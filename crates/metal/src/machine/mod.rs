@@ -28,9 +28,11 @@ use tenbin_model::Machine;
 use tenbin_model::machine::Observed;
 
 pub use facts::Facts;
-pub use formats::cpus_in_order;
+pub use formats::{cpu_list, cpus_in_order, integer, meminfo};
+pub use limits::control_groups;
+pub use root::{CPUS, Reading, Root};
 
-use root::{Root, observed};
+use root::observed;
 
 /// Everything in [`Machine`] that can be read under `root`, with `facts` for the rest.
 ///

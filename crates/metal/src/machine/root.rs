@@ -11,10 +11,10 @@ use tenbin_model::Order;
 use tenbin_model::machine::Observed;
 
 /// The folder of the CPUs (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
-pub(super) const CPUS: &str = "/sys/devices/system/cpu";
+pub const CPUS: &str = "/sys/devices/system/cpu";
 
 /// A value that was read, or the sentence that says why not.
-pub(super) type Reading<T> = Result<T, String>;
+pub type Reading<T> = Result<T, String>;
 
 pub(super) fn observed<T>(reading: Reading<T>) -> Observed<T> {
     match reading {
@@ -24,10 +24,12 @@ pub(super) fn observed<T>(reading: Reading<T>) -> Observed<T> {
 }
 
 /// The folder that stands for `/`.
-pub(super) struct Root<'a>(&'a Path);
+#[derive(Clone, Copy, Debug)]
+pub struct Root<'a>(&'a Path);
 
 impl<'a> Root<'a> {
-    pub(super) fn new(path: &'a Path) -> Self {
+    /// The machine whose `/` is the folder at `path`.
+    pub const fn new(path: &'a Path) -> Self {
         Self(path)
     }
 
@@ -35,35 +37,52 @@ impl<'a> Root<'a> {
         self.0.join(path.trim_start_matches('/'))
     }
 
-    pub(super) fn exists(&self, path: &str) -> bool {
+    /// Whether there is a file or a folder.
+    pub fn exists(&self, path: &str) -> bool {
         self.place(path).exists()
     }
 
-    pub(super) fn bytes(&self, path: &str) -> Reading<Vec<u8>> {
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// The path and why it cannot be read; so with all that follow.
+    pub fn bytes(&self, path: &str) -> Reading<Vec<u8>> {
         std::fs::read(self.place(path)).map_err(|error| refused(path, &error))
     }
 
     /// The content without the white space and the NUL bytes around it. Strings of the device tree
     /// end in NUL, and a list of them has NUL between: those become `, `.
-    pub(super) fn text(&self, path: &str) -> Reading<String> {
+    ///
+    /// # Errors
+    /// As [`Self::bytes`].
+    pub fn text(&self, path: &str) -> Reading<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').replace('\0', ", "))
     }
 
     /// [`Self::text`], and an empty file counts as nothing said.
-    pub(super) fn word(&self, path: &str) -> Reading<String> {
+    ///
+    /// # Errors
+    /// As [`Self::bytes`], and of an empty file.
+    pub fn word(&self, path: &str) -> Reading<String> {
         let text = self.text(path)?;
         if text.is_empty() { Err(format!("{path}: empty")) } else { Ok(text) }
     }
 
     /// [`Self::text`] through `parse`, whose complaint is prefixed with the path.
-    pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Reading<T>) -> Reading<T> {
+    ///
+    /// # Errors
+    /// As [`Self::bytes`], and what `parse` has against the text.
+    pub fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Reading<T>) -> Reading<T> {
         parse(&self.text(path)?).map_err(|why| format!("{path}: {why}"))
     }
 
     /// The names in a folder, sorted.
-    pub(super) fn names(&self, path: &str) -> Reading<Vec<String>> {
+    ///
+    /// # Errors
+    /// As [`Self::bytes`].
+    pub fn names(&self, path: &str) -> Reading<Vec<String>> {
         self.listed(path, |_| true)
     }
 

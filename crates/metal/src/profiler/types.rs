@@ -255,7 +255,8 @@ mod tests {
         let all = described(&KINDS);
         let kept = Split::of(&all).unwrap().members().unwrap();
         assert!(Btf::parse(&kept, Endianness::default()).is_ok());
-        // What `described` writes behind the kind, where a typedef has its type, is 8: it is of none of these.
+        // What `described` writes behind the kind, where a typedef has its type, is 8: it is of none of
+        // these.
         let listed = listed(&kept);
         let names: Vec<&str> = listed.iter().map(|(name, ..)| name.as_str()).collect();
         assert_eq!(names[..4], ["task_struct", "size_t", "", ""], "{listed:?}");

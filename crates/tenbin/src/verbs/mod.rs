@@ -13,6 +13,7 @@ mod list;
 mod show;
 mod report;
 mod machine;
+mod doctor;
 mod profile;
 mod environment;
 mod runs;

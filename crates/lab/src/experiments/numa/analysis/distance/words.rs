@@ -1,6 +1,6 @@
 //! What was found, in words.
 
-use tenbin_model::machine::{Node, cpu_ranges};
+use tenbin_model::machine::{Node, cpu_ranges, cpus_in_words};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{Cpu, Interval, Order, Refusal};
 
@@ -308,10 +308,6 @@ impl Named {
             )
         }
     }
-}
-
-fn cpus_in_words(cpus: &[Cpu]) -> String {
-    format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, cpu_ranges(cpus))
 }
 
 fn in_percent(interval: Interval) -> Interval {

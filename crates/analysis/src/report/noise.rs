@@ -1,0 +1,146 @@
+//! A diagnosis of a machine's noise as text.
+
+use tenbin_document::words::{comma, counted, first};
+use tenbin_document::{Block, Document};
+use tenbin_model::machine::cpus_in_words;
+use tenbin_model::noise::{Diagnosis, Noise, State};
+use tenbin_model::words::{capitalised, semicolon};
+
+/// What disturbs, first in a sentence, then one by one with what it does and the remedy; then what does not,
+/// and what cannot be seen.
+pub fn diagnosis(diagnosis: &Diagnosis) -> Document {
+    let mut document = Document::new();
+    document.paragraph(0, sentence(diagnosis));
+    for (state, title) in [(State::Active, "Disturbs now"), (State::Possible, "May disturb")] {
+        let mut noises = diagnosis.in_state(state).peekable();
+        if noises.peek().is_some() {
+            document.space().line(title);
+        }
+        for noise in noises {
+            one(&mut document, noise, diagnosis);
+        }
+    }
+    let quiet =
+        semicolon(diagnosis.in_state(State::Quiet).map(|noise| format!("{}: {}", noise.source, noise.seen)));
+    if !quiet.is_empty() {
+        document.space().line("Does not disturb").paragraph(2, quiet);
+    }
+    let mut unseen = diagnosis.in_state(State::NotObservable).peekable();
+    if unseen.peek().is_some() {
+        document.space().line("Cannot be seen from here");
+    }
+    for noise in unseen {
+        let text = format!("{}: {}", noise.source, noise.seen);
+        document.push(Block::Paragraph { indent: 2, hang: 2, text });
+    }
+    document
+}
+
+/// The answer.
+fn sentence(diagnosis: &Diagnosis) -> String {
+    let count = |state| diagnosis.in_state(state).count();
+    let figures = match diagnosis.questions.as_slice() {
+        [] => "figures".into(),
+        names => format!("figures of {}", comma(names)),
+    };
+    let place = format!("on {}", cpus_in_words(&diagnosis.cpus));
+    let disturbs = match (count(State::Active), count(State::Possible)) {
+        (0, 0) => format!("Nothing that can be seen disturbs {figures} {place}"),
+        (0, may) => {
+            format!("Nothing that can be seen disturbs {figures} {place} now, and {} may", things(may))
+        }
+        (now, may) => {
+            let verb = if now == 1 { "disturbs" } else { "disturb" };
+            let more = if may > 0 { format!(", and {may} more may") } else { String::new() };
+            format!("{} {verb} {figures} {place} now{more}", capitalised(&things(now)))
+        }
+    };
+    format!(
+        "{disturbs}; {} not, and {} cannot be seen (watched for {}).",
+        match count(State::Quiet) {
+            1 => "1 does".into(),
+            quiet => format!("{quiet} do"),
+        },
+        count(State::NotObservable),
+        diagnosis.watched,
+    )
+}
+
+fn things(count: usize) -> String {
+    counted(count, "thing")
+}
+
+/// Questions that are named beside a source.
+const NAMED: usize = 4;
+
+fn one(document: &mut Document, noise: &Noise, diagnosis: &Diagnosis) {
+    let text = format!("{}: {}", noise.source, noise.seen);
+    document.push(Block::Paragraph { indent: 2, hang: 2, text });
+    let concerned = match noise.matters_to.as_slice() {
+        names if diagnosis.questions == names => String::new(),
+        [] => String::new(),
+        names => format!(" ({})", first(names, NAMED)),
+    };
+    document.paragraph(4, format!("{}{concerned}.", capitalised(&noise.effect)));
+    if let Some(remedy) = &noise.remedy {
+        document.push(Block::Paragraph { indent: 4, hang: 2, text: format!("Remedy: {remedy}") });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tenbin_model::{Cpu, Picoseconds};
+
+    use super::*;
+
+    fn noise(source: &str, state: State, matters_to: &[&str]) -> Noise {
+        Noise {
+            source: source.into(),
+            state,
+            seen: format!("what was seen of {source}"),
+            effect: "it makes a figure vary".into(),
+            matters_to: matters_to.iter().map(|name| (*name).into()).collect(),
+            remedy: (state < State::Quiet).then(|| "end it".into()),
+        }
+    }
+
+    fn of(sources: Vec<Noise>) -> Diagnosis {
+        Diagnosis {
+            cpus: vec![Cpu(0), Cpu(1)],
+            watched: Picoseconds::from_millis(100),
+            questions: Vec::new(),
+            sources,
+        }
+    }
+
+    #[test]
+    fn a_diagnosis_begins_with_its_answer() {
+        let all = of(vec![
+            noise("steal", State::Active, &[]),
+            noise("turbo", State::Possible, &[]),
+            noise("swap", State::Possible, &["caches", "numa"]),
+            noise("merging", State::Quiet, &["caches"]),
+            noise("tracing", State::NotObservable, &[]),
+        ]);
+        insta::assert_snapshot!(diagnosis(&all).text(80));
+    }
+
+    #[test]
+    fn a_sentence_counts_what_there_is() {
+        for (states, begins) in [
+            (
+                &[State::Quiet][..],
+                "Nothing that can be seen disturbs figures on CPUs 0-1; 1 does not, and 0 cannot",
+            ),
+            (
+                &[State::Possible],
+                "Nothing that can be seen disturbs figures on CPUs 0-1 now, and 1 thing may; 0 do not",
+            ),
+            (&[State::Active, State::Active], "2 things disturb figures on CPUs 0-1 now; 0 do not"),
+        ] {
+            let sources = states.iter().map(|state| noise("one", *state, &[])).collect();
+            let text = sentence(&of(sources));
+            assert!(text.starts_with(begins), "{text}");
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! A machine on which nothing disturbs, and each source planted in it alone.
+
+use std::fs;
+use std::path::Path;
+
+use tenbin_metal::machine::{Facts, observe};
+use tenbin_model::{Bytes, Cpu};
+
+use super::*;
+
+/// A file, and what is in it.
+type File = (&'static str, &'static str);
+
+/// A machine of two cores with two CPUs each, of which this process may use all, that is set up for
+/// measuring.
+const QUIET: &[File] = &[
+    ("/proc/cmdline", "quiet"),
+    ("/proc/cpuinfo", "processor\t: 0\nmodel name\t: a model\n"),
+    ("/proc/self/cgroup", "0::/box\n"),
+    ("/proc/self/mountinfo", "41 31 0:38 / /cg rw,relatime - cgroup2 cgroup2 rw\n"),
+    ("/cg/box/cpu.max", "max 100000\n"),
+    ("/cg/box/cpu.stat", "usage_usec 5\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n"),
+    ("/cg/box/cpu.idle", "0\n"),
+    ("/cg/box/memory.max", "max\n"),
+    ("/proc/self/status", "Name:\tx\nSeccomp:\t0\nCpus_allowed_list:\t0-3\n"),
+    (
+        "/proc/self/stat",
+        "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2 0 0 0\n",
+    ),
+    ("/proc/self/personality", "00000000\n"),
+    ("/proc/self/timerslack_ns", "50000\n"),
+    ("/proc/stat", STAT),
+    (
+        "/proc/interrupts",
+        "  CPU0 CPU1 CPU2 CPU3\n 24: 0 0 0 9 PCI-MSI 1-edge eth0\nLOC: 5 5 5 5 Local timer interrupts\nTLB: 1 1 1 1 TLB shootdowns\n",
+    ),
+    ("/proc/irq/24/effective_affinity_list", "3\n"),
+    (
+        "/proc/vmstat",
+        "pswpin 5\npswpout 5\nthp_collapse_alloc 7\nnuma_pte_updates 0\nallocstall_normal 0\nallocstall_movable 0\n",
+    ),
+    ("/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n"),
+    ("/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"),
+    ("/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"),
+    ("/proc/meminfo", MEMORY),
+    ("/proc/sys/kernel/numa_balancing", "0\n"),
+    ("/proc/sys/kernel/randomize_va_space", "2\n"),
+    ("/proc/sys/kernel/nmi_watchdog", "0\n"),
+    ("/proc/sys/kernel/osrelease", "6.12.0\n"),
+    ("/proc/sys/kernel/bpf_stats_enabled", "0\n"),
+    ("/sys/kernel/tracing/current_tracer", "nop\n"),
+    ("/sys/kernel/tracing/set_event", ""),
+    ("/sys/kernel/tracing/tracing_on", "1\n"),
+    ("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+    ("/sys/kernel/mm/ksm/run", "0\n"),
+    ("/sys/class/power_supply/BAT0/type", "Battery\n"),
+    ("/sys/class/power_supply/BAT0/status", "Full\n"),
+    ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+    ("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm\n"),
+    ("/sys/devices/system/cpu/online", "0-3\n"),
+    ("/sys/devices/system/cpu/present", "0-3\n"),
+    ("/sys/devices/system/cpu/isolated", "0-1\n"),
+    ("/sys/devices/system/cpu/nohz_full", "0-1\n"),
+    ("/sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n"),
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+    ("/sys/devices/system/node/online", "0\n"),
+    ("/sys/devices/system/node/node0/cpulist", "0-3\n"),
+    ("/sys/devices/system/node/node0/distance", "10\n"),
+];
+
+const STAT: &str = "cpu  0 0 0 0 0 0 0 0\ncpu0 100 0 100 900 0 0 0 0\ncpu1 100 0 100 900 0 0 0 0\n\
+                    cpu2 9 0 9 900 0 0 0 0\ncpu3 9 0 9 900 0 0 0 0\nprocs_running 1\n";
+
+const MEMORY: &str = "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\n\
+                      SwapFree: 0 kB\nHugetlb: 0 kB\n";
+
+/// What each CPU has of its own.
+const OF_EACH: &[File] = &[
+    ("cpufreq/scaling_governor", "performance\n"),
+    ("cpufreq/scaling_cur_freq", "2000000\n"),
+    ("thermal_throttle/core_throttle_count", "0\n"),
+    ("thermal_throttle/package_throttle_count", "0\n"),
+    ("cpuidle/state0/name", "POLL\n"),
+    ("cpuidle/state0/latency", "0\n"),
+    ("cpuidle/state1/name", "C6\n"),
+    ("cpuidle/state1/latency", "133\n"),
+    ("cpuidle/state1/disable", "1\n"),
+];
+
+/// A process that used 5 ticks so far, and ran on CPU 0.
+const HOG: &str =
+    "55 (hog) R 1 7 7 0 -1 0 0 0 0 0 5 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n";
+
+fn write(root: &Path, path: &str, text: &str) {
+    let place = root.join(path.trim_start_matches('/'));
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, text).unwrap();
+}
+
+/// What is seen on CPUs 0 and 1 of a quiet machine where these files differ from the beginning, and these from
+/// the second moment on.
+fn seen(always: &[File], later: &[File], facts: &Facts, cpus: &[u32]) -> Vec<Noise> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    for (file, text) in QUIET {
+        write(path, file, text);
+    }
+    for cpu in 0..4 {
+        for (file, text) in OF_EACH {
+            write(path, &format!("/sys/devices/system/cpu/cpu{cpu}/{file}"), text);
+        }
+        let of_core = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        write(path, &of_core, &format!("{cpu}\n"));
+    }
+    for (file, text) in always {
+        write(path, file, text);
+    }
+    let root = Root::new(path);
+    let cpus: Vec<Cpu> = cpus.iter().copied().map(Cpu).collect();
+    let before = Moment::of(root, &cpus);
+    for (file, text) in later {
+        write(path, file, text);
+    }
+    let after = Moment::of(root, &cpus);
+    let machine = observe(path, facts);
+    let sight = Sight { root, machine: &machine, cpus: &cpus, before: &before, after: &after };
+    sight.noises(&survey::named(&survey::names()).unwrap())
+}
+
+/// What such a machine answers without a file.
+fn facts() -> Facts {
+    Facts {
+        architecture: "x86_64".into(),
+        allowed: Observed::Known((0..4).map(Cpu).collect()),
+        page_size: Bytes(4096),
+        hypervisor_vendors: Observed::Known(Vec::new()),
+        cache_leaves: Observed::Known(Vec::new()),
+        cache_vector: Observed::Known(Vec::new()),
+        counter_frequency: Observed::NotObservable("x86".into()),
+        interpreter: Observed::Known(None),
+        counters: Observed::Known("counters".into()),
+    }
+}
+
+fn at_work(noises: &[Noise]) -> Vec<(&str, State)> {
+    let noises = noises.iter().filter(|noise| noise.state < State::Quiet);
+    noises.map(|noise| (noise.source.as_str(), noise.state)).collect()
+}
+
+#[test]
+fn a_quiet_machine_has_no_source_and_none_is_unseen() {
+    let noises = seen(&[], &[], &facts(), &[0, 1]);
+    let unquiet: Vec<&Noise> = noises.iter().filter(|noise| noise.state != State::Quiet).collect();
+    assert!(unquiet.is_empty(), "{unquiet:#?}");
+    assert_eq!(noises.len(), sources().count());
+}
+
+#[test]
+fn each_planted_source_is_named_alone() {
+    use State::{Active, Possible};
+    let cpu = "/sys/devices/system/cpu";
+    assert_eq!(cpu, tenbin_metal::machine::CPUS);
+    for (source, state, always, later) in [
+        (
+            "frequency governor",
+            Possible,
+            &[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave")][..],
+            &[][..],
+        ),
+        ("turbo", Possible, &[("/sys/devices/system/cpu/intel_pstate/no_turbo", "0")], &[]),
+        ("frequency", Active, &[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1800000")], &[]),
+        (
+            "thermal throttling",
+            Possible,
+            &[("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "3")],
+            &[],
+        ),
+        (
+            "thermal throttling",
+            Active,
+            &[],
+            &[("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "3")],
+        ),
+        ("power supply", Active, &[("/sys/class/power_supply/BAT0/status", "Discharging")], &[]),
+        ("idle states", Possible, &[("/sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0")], &[]),
+        (
+            "steal",
+            Active,
+            &[],
+            &[(
+                "/proc/stat",
+                "cpu0 100 0 100 909 0 0 0 1\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 9 0 9 900 0 0 0 0\nprocs_running 1\n",
+            )],
+        ),
+        (
+            "other work",
+            Active,
+            &[],
+            &[
+                (
+                    "/proc/stat",
+                    "cpu0 105 0 100 905 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 9 0 9 900 0 0 0 0\nprocs_running 1\n",
+                ),
+                ("/proc/55/stat", HOG),
+            ],
+        ),
+        (
+            "another tenbin",
+            Active,
+            &[(
+                "/proc/55/stat",
+                "55 (tenbin) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n",
+            )],
+            &[],
+        ),
+        (
+            "SMT siblings",
+            Possible,
+            &[("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3")],
+            &[],
+        ),
+        (
+            "SMT siblings",
+            Active,
+            &[("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3")],
+            &[(
+                "/proc/stat",
+                "cpu0 100 0 100 910 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 18 0 9 901 0 0 0 0\nprocs_running 1\n",
+            )],
+        ),
+        (
+            "pressure",
+            Active,
+            &[],
+            &[("/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9000\n")],
+        ),
+        ("CPU quota", Possible, &[("/cg/box/cpu.max", "50000 100000")], &[]),
+        (
+            "CPU quota",
+            Active,
+            &[("/cg/box/cpu.max", "50000 100000")],
+            &[("/cg/box/cpu.stat", "nr_throttled 2\n")],
+        ),
+        ("CPU mask", Possible, &[("/proc/self/status", "Seccomp:\t0\nCpus_allowed_list:\t0-1\n")], &[]),
+        ("CPU mask", Possible, &[("/sys/devices/system/cpu/present", "0-7")], &[]),
+        (
+            "priority",
+            Possible,
+            &[(
+                "/proc/self/stat",
+                "7 (a) R 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 39 19 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2 0 0 0\n",
+            )],
+            &[],
+        ),
+        ("priority", Possible, &[("/cg/box/cpu.idle", "1")], &[]),
+        ("device interrupts", Possible, &[("/proc/irq/24/effective_affinity_list", "0-1")], &[]),
+        (
+            "device interrupts",
+            Active,
+            &[],
+            &[("/proc/interrupts", "  CPU0 CPU1 CPU2 CPU3\n 24: 0 4 0 9 PCI-MSI 1-edge eth0\n")],
+        ),
+        (
+            "interrupt balancing",
+            Possible,
+            &[(
+                "/proc/55/stat",
+                "55 (irqbalance) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n",
+            )],
+            &[],
+        ),
+        (
+            "interrupts between CPUs",
+            Active,
+            &[],
+            &[(
+                "/proc/interrupts",
+                "  CPU0 CPU1 CPU2 CPU3\n 24: 0 0 0 9 PCI-MSI 1-edge eth0\nTLB: 31 1 1 1 TLB shootdowns\n",
+            )],
+        ),
+        ("isolation", Possible, &[("/sys/devices/system/cpu/isolated", "")], &[]),
+        ("isolation", Possible, &[("/sys/devices/system/cpu/isolated", "2-3")], &[]),
+        ("isolation", Possible, &[("/sys/devices/system/cpu/nohz_full", " (null)")], &[]),
+        (
+            "deadline server",
+            Possible,
+            &[("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000")],
+            &[],
+        ),
+        (
+            "clock source",
+            Active,
+            &[("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")],
+            &[],
+        ),
+        ("timer slack", Active, &[("/proc/self/timerslack_ns", "90000")], &[]),
+        ("watchdogs", Possible, &[("/proc/sys/kernel/nmi_watchdog", "1")], &[]),
+        ("tracing", Active, &[("/sys/kernel/tracing/current_tracer", "function")], &[]),
+        ("tracing", Active, &[("/sys/kernel/tracing/set_event", "sched:sched_switch")], &[]),
+        ("tracing", Active, &[("/proc/sys/kernel/bpf_stats_enabled", "1")], &[]),
+        ("seccomp filter", Active, &[("/proc/self/status", "Seccomp:\t2\nCpus_allowed_list:\t0-3\n")], &[]),
+        ("mitigations", Possible, &[("/proc/cmdline", "quiet mitigations=off")], &[]),
+        (
+            "transparent huge pages",
+            Possible,
+            &[("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")],
+            &[],
+        ),
+        (
+            "transparent huge pages",
+            Active,
+            &[("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")],
+            &[("/proc/vmstat", "pswpin 5\npswpout 5\nthp_collapse_alloc 8\n")],
+        ),
+        (
+            "NUMA balancing",
+            Possible,
+            &[
+                ("/proc/sys/kernel/numa_balancing", "1"),
+                ("/sys/devices/system/node/online", "0-1\n"),
+                ("/sys/devices/system/node/node1/cpulist", ""),
+                ("/sys/devices/system/node/node1/distance", "20 10"),
+            ],
+            &[],
+        ),
+        (
+            "NUMA balancing",
+            Active,
+            &[("/proc/sys/kernel/numa_balancing", "1")],
+            &[("/proc/vmstat", "pswpin 5\npswpout 5\nnuma_pte_updates 8\n")],
+        ),
+        ("same-page merging", Active, &[("/sys/kernel/mm/ksm/run", "1")], &[]),
+        ("address randomisation", Active, &[("/proc/sys/kernel/randomize_va_space", "0")], &[]),
+        ("address randomisation", Active, &[("/proc/self/personality", "00040000")], &[]),
+        (
+            "swap",
+            Possible,
+            &[(
+                "/proc/meminfo",
+                "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 100 kB\nSwapFree: 90 kB\nHugetlb: 0 kB\n",
+            )],
+            &[],
+        ),
+        ("swap", Active, &[], &[("/proc/vmstat", "pswpin 6\npswpout 5\n")]),
+        (
+            "free memory",
+            Possible,
+            &[(
+                "/proc/meminfo",
+                "MemTotal: 1000000 kB\nMemAvailable: 90000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 0 kB\n",
+            )],
+            &[],
+        ),
+        ("free memory", Active, &[], &[("/proc/vmstat", "pswpin 5\npswpout 5\nallocstall_normal 2\n")]),
+        (
+            "reserved huge pages",
+            Possible,
+            &[(
+                "/proc/meminfo",
+                "MemTotal: 1000000 kB\nMemAvailable: 400000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 500000 kB\n",
+            )],
+            &[],
+        ),
+        (
+            "dirty pages",
+            Active,
+            &[(
+                "/proc/meminfo",
+                "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nDirty: 40000 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 0 kB\n",
+            )],
+            &[],
+        ),
+    ] {
+        let noises = seen(always, later, &facts(), &[0, 1]);
+        assert_eq!(at_work(&noises), [(source, state)], "{noises:#?}");
+    }
+}
+
+#[test]
+fn tasks_that_run_are_counted_without_this_one() {
+    let stat = |running: &str| STAT.replace("procs_running 1", &format!("procs_running {running}"));
+    for (running, expected) in [("1", None), ("3", Some(State::Possible)), ("9", Some(State::Active))] {
+        let text: &'static str = stat(running).leak();
+        let noises = seen(&[("/proc/stat", text)], &[], &facts(), &[0, 1]);
+        let tasks = noises.iter().find(|noise| noise.source == "runnable tasks").unwrap();
+        assert_eq!(Some(tasks.state).filter(|state| *state < State::Quiet), expected);
+    }
+}
+
+#[test]
+fn what_is_no_file_is_a_source_too() {
+    let hypervisor = Facts { hypervisor_vendors: Observed::Known(vec!["KVMKVMKVM".into()]), ..facts() };
+    assert_eq!(at_work(&seen(&[], &[], &hypervisor, &[0, 1])), [("virtualisation", State::Possible)]);
+    let emulated = Facts { interpreter: Observed::Known(Some("qemu-user".into())), ..facts() };
+    assert_eq!(at_work(&seen(&[], &[], &emulated, &[0, 1])), [("emulation", State::Active)]);
+    let refused = Observed::NotObservable("perf_event_open for instructions: not permitted (EACCES)".into());
+    let counters = Facts { counters: refused, ..facts() };
+    assert_eq!(at_work(&seen(&[], &[], &counters, &[0, 1])), [("hardware counters", State::Possible)]);
+}
+
+#[test]
+fn the_process_that_used_the_cpus_is_named() {
+    let later = [
+        ("/proc/stat", "cpu0 105 0 100 905 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\nprocs_running 1\n"),
+        ("/proc/55/stat", HOG),
+    ];
+    let noises = seen(&[], &later, &facts(), &[0, 1]);
+    let work = noises.iter().find(|noise| noise.source == "other work").unwrap();
+    assert_eq!(work.seen, "25 % of the time of CPUs 0-1, most by hog (55)");
+}
+
+#[test]
+fn a_machine_that_shows_nothing_is_no_quiet_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::new(folder.path());
+    let moment = Moment::of(root, &[Cpu(0)]);
+    let machine = Machine::unobserved("a test");
+    let sight = Sight { root, machine: &machine, cpus: &[Cpu(0)], before: &moment, after: &moment };
+    let noises = sight.noises(&survey::named(&survey::names()).unwrap());
+    let quiet: Vec<&str> = noises
+        .iter()
+        .filter(|noise| noise.state == State::Quiet)
+        .map(|noise| noise.source.as_str())
+        .collect();
+    // Of these two it is said that none was seen.
+    assert_eq!(quiet, ["emulation", "virtualisation"]);
+}
+
+#[test]
+fn a_question_is_told_what_matters_to_it() {
+    let names = ["caches".to_owned()];
+    let asked = survey::named(&names).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::new(folder.path());
+    let moment = Moment::of(root, &[Cpu(0)]);
+    let machine = Machine::unobserved("a test");
+    let sight = Sight { root, machine: &machine, cpus: &[Cpu(0)], before: &moment, after: &moment };
+    let noises = sight.noises(&asked);
+    let named = |source: &str| noises.iter().find(|noise| noise.source == source);
+    assert_eq!(named("same-page merging").unwrap().matters_to, ["caches"]);
+    assert!(named("steal").unwrap().matters_to.is_empty());
+    assert!(named("dirty pages").is_none());
+}
