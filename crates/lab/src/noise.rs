@@ -20,7 +20,7 @@ use std::time::Duration;
 use tenbin_metal::child;
 use tenbin_metal::machine::{Reading, Root};
 use tenbin_model::machine::Observed;
-use tenbin_model::noise::{Diagnosis, Noise, State};
+use tenbin_model::noise::{Diagnosis, Disturbance, Noise};
 use tenbin_model::{Cpu, Descriptor, Machine, Order, Picoseconds};
 
 use crate::experiment::{Aspect, Experiment, Unfit};
@@ -43,26 +43,26 @@ struct Source {
 /// What a source shows.
 #[derive(Debug, PartialEq, Eq)]
 struct Symptom {
-    state: State,
+    state: Disturbance,
     seen: String,
     remedy: Option<String>,
 }
 
 impl Symptom {
     fn quiet(seen: impl Into<String>) -> Self {
-        Self { state: State::Quiet, seen: seen.into(), remedy: None }
+        Self { state: Disturbance::Quiet, seen: seen.into(), remedy: None }
     }
 
     fn active(seen: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { state: State::Active, seen: seen.into(), remedy: Some(remedy.into()) }
+        Self { state: Disturbance::Active, seen: seen.into(), remedy: Some(remedy.into()) }
     }
 
     fn not_observable(why: String) -> Self {
-        Self { state: State::NotObservable, ..Self::quiet(why) }
+        Self { state: Disturbance::NotObservable, ..Self::quiet(why) }
     }
 
     fn possible(seen: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { state: State::Possible, ..Self::active(seen, remedy) }
+        Self { state: Disturbance::Possible, ..Self::active(seen, remedy) }
     }
 }
 

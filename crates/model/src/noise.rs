@@ -24,7 +24,7 @@ pub struct Noise {
     /// Its name: `steal`, `turbo`.
     pub source: String,
     /// What it is doing.
-    pub state: State,
+    pub state: Disturbance,
     /// What was seen of it, or why nothing was.
     pub seen: String,
     /// What it does to figures where it is at work.
@@ -38,7 +38,7 @@ pub struct Noise {
 /// What a source of noise is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum Disturbance {
     /// It disturbed while it was watched, or does for certain.
     Active,
     /// It is set up so that it may disturb.
@@ -51,7 +51,7 @@ pub enum State {
 
 impl Diagnosis {
     /// The sources in this state.
-    pub fn in_state(&self, state: State) -> impl Iterator<Item = &Noise> {
+    pub fn in_state(&self, state: Disturbance) -> impl Iterator<Item = &Noise> {
         self.sources.iter().filter(move |noise| noise.state == state)
     }
 }

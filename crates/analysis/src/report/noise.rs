@@ -3,7 +3,7 @@
 use tenbin_document::words::{comma, counted, first};
 use tenbin_document::{Block, Document};
 use tenbin_model::machine::cpus_in_words;
-use tenbin_model::noise::{Diagnosis, Noise, State};
+use tenbin_model::noise::{Diagnosis, Disturbance, Noise};
 use tenbin_model::words::{capitalised, semicolon};
 
 /// What disturbs, first in a sentence, then one by one with what it does and the remedy; then what does not,
@@ -11,7 +11,7 @@ use tenbin_model::words::{capitalised, semicolon};
 pub fn diagnosis(diagnosis: &Diagnosis) -> Document {
     let mut document = Document::new();
     document.paragraph(0, sentence(diagnosis));
-    for (state, title) in [(State::Active, "Disturbs now"), (State::Possible, "May disturb")] {
+    for (state, title) in [(Disturbance::Active, "Disturbs now"), (Disturbance::Possible, "May disturb")] {
         let mut noises = diagnosis.in_state(state).peekable();
         if noises.peek().is_some() {
             document.space().line(title);
@@ -20,12 +20,13 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Document {
             one(&mut document, noise, diagnosis);
         }
     }
-    let quiet =
-        semicolon(diagnosis.in_state(State::Quiet).map(|noise| format!("{}: {}", noise.source, noise.seen)));
+    let quiet = semicolon(
+        diagnosis.in_state(Disturbance::Quiet).map(|noise| format!("{}: {}", noise.source, noise.seen)),
+    );
     if !quiet.is_empty() {
         document.space().line("Does not disturb").paragraph(2, quiet);
     }
-    let mut unseen = diagnosis.in_state(State::NotObservable).peekable();
+    let mut unseen = diagnosis.in_state(Disturbance::NotObservable).peekable();
     if unseen.peek().is_some() {
         document.space().line("Cannot be seen from here");
     }
@@ -44,7 +45,7 @@ fn sentence(diagnosis: &Diagnosis) -> String {
         names => format!("figures of {}", comma(names)),
     };
     let place = format!("on {}", cpus_in_words(&diagnosis.cpus));
-    let disturbs = match (count(State::Active), count(State::Possible)) {
+    let disturbs = match (count(Disturbance::Active), count(Disturbance::Possible)) {
         (0, 0) => format!("Nothing that can be seen disturbs {figures} {place}"),
         (0, may) => {
             format!("Nothing that can be seen disturbs {figures} {place} now, and {} may", things(may))
@@ -57,11 +58,11 @@ fn sentence(diagnosis: &Diagnosis) -> String {
     };
     format!(
         "{disturbs}; {} not, and {} cannot be seen (watched for {}).",
-        match count(State::Quiet) {
+        match count(Disturbance::Quiet) {
             1 => "1 does".into(),
             quiet => format!("{quiet} do"),
         },
-        count(State::NotObservable),
+        count(Disturbance::NotObservable),
         diagnosis.watched,
     )
 }
@@ -93,14 +94,14 @@ mod tests {
 
     use super::*;
 
-    fn noise(source: &str, state: State, matters_to: &[&str]) -> Noise {
+    fn noise(source: &str, state: Disturbance, matters_to: &[&str]) -> Noise {
         Noise {
             source: source.into(),
             state,
             seen: format!("what was seen of {source}"),
             effect: "it makes a figure vary".into(),
             matters_to: matters_to.iter().map(|name| (*name).into()).collect(),
-            remedy: (state < State::Quiet).then(|| "end it".into()),
+            remedy: (state < Disturbance::Quiet).then(|| "end it".into()),
         }
     }
 
@@ -116,11 +117,11 @@ mod tests {
     #[test]
     fn a_diagnosis_begins_with_its_answer() {
         let all = of(vec![
-            noise("steal", State::Active, &[]),
-            noise("turbo", State::Possible, &[]),
-            noise("swap", State::Possible, &["caches", "numa"]),
-            noise("merging", State::Quiet, &["caches"]),
-            noise("tracing", State::NotObservable, &[]),
+            noise("steal", Disturbance::Active, &[]),
+            noise("turbo", Disturbance::Possible, &[]),
+            noise("swap", Disturbance::Possible, &["caches", "numa"]),
+            noise("merging", Disturbance::Quiet, &["caches"]),
+            noise("tracing", Disturbance::NotObservable, &[]),
         ]);
         insta::assert_snapshot!(diagnosis(&all).text(80));
     }
@@ -129,14 +130,17 @@ mod tests {
     fn a_sentence_counts_what_there_is() {
         for (states, begins) in [
             (
-                &[State::Quiet][..],
+                &[Disturbance::Quiet][..],
                 "Nothing that can be seen disturbs figures on CPUs 0-1; 1 does not, and 0 cannot",
             ),
             (
-                &[State::Possible],
+                &[Disturbance::Possible],
                 "Nothing that can be seen disturbs figures on CPUs 0-1 now, and 1 thing may; 0 do not",
             ),
-            (&[State::Active, State::Active], "2 things disturb figures on CPUs 0-1 now; 0 do not"),
+            (
+                &[Disturbance::Active, Disturbance::Active],
+                "2 things disturb figures on CPUs 0-1 now; 0 do not",
+            ),
         ] {
             let sources = states.iter().map(|state| noise("one", *state, &[])).collect();
             let text = sentence(&of(sources));

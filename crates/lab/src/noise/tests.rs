@@ -98,8 +98,7 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(place, text).unwrap();
 }
 
-/// What is seen on CPUs 0 and 1 of a quiet machine where these files differ from the beginning, and these from
-/// the second moment on.
+/// What is seen on CPUs of a quiet machine where these files differ, and these from the second moment on.
 fn seen(always: &[File], later: &[File], facts: &Facts, cpus: &[u32]) -> Vec<Noise> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
@@ -143,22 +142,22 @@ fn facts() -> Facts {
     }
 }
 
-fn at_work(noises: &[Noise]) -> Vec<(&str, State)> {
-    let noises = noises.iter().filter(|noise| noise.state < State::Quiet);
+fn at_work(noises: &[Noise]) -> Vec<(&str, Disturbance)> {
+    let noises = noises.iter().filter(|noise| noise.state < Disturbance::Quiet);
     noises.map(|noise| (noise.source.as_str(), noise.state)).collect()
 }
 
 #[test]
 fn a_quiet_machine_has_no_source_and_none_is_unseen() {
     let noises = seen(&[], &[], &facts(), &[0, 1]);
-    let unquiet: Vec<&Noise> = noises.iter().filter(|noise| noise.state != State::Quiet).collect();
+    let unquiet: Vec<&Noise> = noises.iter().filter(|noise| noise.state != Disturbance::Quiet).collect();
     assert!(unquiet.is_empty(), "{unquiet:#?}");
     assert_eq!(noises.len(), sources().count());
 }
 
 #[test]
 fn each_planted_source_is_named_alone() {
-    use State::{Active, Possible};
+    use Disturbance::{Active, Possible};
     let cpu = "/sys/devices/system/cpu";
     assert_eq!(cpu, tenbin_metal::machine::CPUS);
     for (source, state, always, later) in [
@@ -380,23 +379,25 @@ fn each_planted_source_is_named_alone() {
 #[test]
 fn tasks_that_run_are_counted_without_this_one() {
     let stat = |running: &str| STAT.replace("procs_running 1", &format!("procs_running {running}"));
-    for (running, expected) in [("1", None), ("3", Some(State::Possible)), ("9", Some(State::Active))] {
+    for (running, expected) in
+        [("1", None), ("3", Some(Disturbance::Possible)), ("9", Some(Disturbance::Active))]
+    {
         let text: &'static str = stat(running).leak();
         let noises = seen(&[("/proc/stat", text)], &[], &facts(), &[0, 1]);
         let tasks = noises.iter().find(|noise| noise.source == "runnable tasks").unwrap();
-        assert_eq!(Some(tasks.state).filter(|state| *state < State::Quiet), expected);
+        assert_eq!(Some(tasks.state).filter(|state| *state < Disturbance::Quiet), expected);
     }
 }
 
 #[test]
 fn what_is_no_file_is_a_source_too() {
     let hypervisor = Facts { hypervisor_vendors: Observed::Known(vec!["KVMKVMKVM".into()]), ..facts() };
-    assert_eq!(at_work(&seen(&[], &[], &hypervisor, &[0, 1])), [("virtualisation", State::Possible)]);
+    assert_eq!(at_work(&seen(&[], &[], &hypervisor, &[0, 1])), [("virtualisation", Disturbance::Possible)]);
     let emulated = Facts { interpreter: Observed::Known(Some("qemu-user".into())), ..facts() };
-    assert_eq!(at_work(&seen(&[], &[], &emulated, &[0, 1])), [("emulation", State::Active)]);
+    assert_eq!(at_work(&seen(&[], &[], &emulated, &[0, 1])), [("emulation", Disturbance::Active)]);
     let refused = Observed::NotObservable("perf_event_open for instructions: not permitted (EACCES)".into());
     let counters = Facts { counters: refused, ..facts() };
-    assert_eq!(at_work(&seen(&[], &[], &counters, &[0, 1])), [("hardware counters", State::Possible)]);
+    assert_eq!(at_work(&seen(&[], &[], &counters, &[0, 1])), [("hardware counters", Disturbance::Possible)]);
 }
 
 #[test]
@@ -420,7 +421,7 @@ fn a_machine_that_shows_nothing_is_no_quiet_one() {
     let noises = sight.noises(&survey::named(&survey::names()).unwrap());
     let quiet: Vec<&str> = noises
         .iter()
-        .filter(|noise| noise.state == State::Quiet)
+        .filter(|noise| noise.state == Disturbance::Quiet)
         .map(|noise| noise.source.as_str())
         .collect();
     // Of these two it is said that none was seen.
