@@ -1,13 +1,14 @@
 //! One comparison: its interval, its level, its verdict.
 
 use tenbin_document::interval::outward;
-use tenbin_document::words::percent;
+use tenbin_document::words::{and, percent};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
     Arrangement, Cell, Comparison, Descriptor, Evidence, Interval, Machine, Quantity, Refusal, Sample,
     VariantIndex, Verdict,
 };
 
+use super::disturbance::disturbances;
 use super::overhead;
 use super::regimes::{self, Stance};
 use super::sentence::{self, ComparisonOutcome};
@@ -251,9 +252,13 @@ fn undecided(descriptor: &Descriptor, cell: &Cell, evidence: &Evidence) -> Refus
         true => "allow more runs (--runs)".to_owned(),
         false => format!("give it more time ({})", more_time(descriptor)),
     };
+    let meanwhile = match disturbances(descriptor, cell).as_slice() {
+        [] => String::new(),
+        seen => format!(", while {}", and(seen)),
+    };
     Refusal {
         reached: format!(
-            "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times in ten"
+            "{anything}, after {blocks} blocks that would have shown a difference of {effect} nine times in ten{meanwhile}"
         ),
         needs: format!("an interval that excludes 1 or lies within {} of it", percent(evidence.margin)),
         remedy: format!("{more} or a quieter machine"),

@@ -8,6 +8,7 @@ pub mod calls;
 pub mod caveat;
 pub mod comparisons;
 pub(crate) mod decide;
+mod disturbance;
 pub(crate) mod overhead;
 pub mod regimes;
 pub mod sentence;

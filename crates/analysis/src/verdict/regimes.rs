@@ -97,20 +97,7 @@ impl Blocks {
             figures.push(Figure::new(CPU_TIME, of(|used| used.0), "s"));
             figures.push(Figure::new(SWITCHES, of(|used| used.1), "1"));
         }
-        // Between two probes with blocks between them nothing but those ran; without, there were other cells.
-        let pairs = probes.windows(2).filter(|pair| {
-            let ran = pair[1].block > pair[0].block && pair[1].since > pair[0].since;
-            ran && within(pair[0].block) && within(pair[1].block - 1)
-        });
-        let stolen = pairs.map(|pair| {
-            let (Some(before), Some(after)) = (pair[0].stolen, pair[1].stolen) else { return None };
-            Some((
-                after.saturating_sub(before).as_seconds(),
-                pair[1].since.saturating_sub(pair[0].since).as_seconds(),
-            ))
-        });
-        if let Some((stolen, time)) = stolen.flatten().reduce(|one, other| (one.0 + other.0, one.1 + other.1))
-        {
+        if let Some((stolen, time)) = stolen(probes, within) {
             figures.push(Figure::new(STOLEN, stolen / time, "s"));
         }
         let here = || probes.iter().filter(|probe| within(probe.block));
@@ -120,6 +107,21 @@ impl Blocks {
         figures.extend(median(lines.collect()).map(|median| Figure::new(LINE, median, "ns")));
         figures
     }
+}
+
+/// CPU time that the host took in blocks that are `within`, and the time that passed: seconds. None where
+/// that was not observed.
+pub(super) fn stolen(probes: &[Probe], within: impl Fn(u32) -> bool) -> Option<(f64, f64)> {
+    // Between two probes with blocks between them nothing but those ran; without, there were other cells.
+    let pairs = probes.windows(2).filter(|pair| {
+        let ran = pair[1].block > pair[0].block && pair[1].since > pair[0].since;
+        ran && within(pair[0].block) && within(pair[1].block - 1)
+    });
+    let stolen = pairs.filter_map(|pair| {
+        let taken = pair[1].stolen?.saturating_sub(pair[0].stolen?);
+        Some((taken.as_seconds(), pair[1].since.saturating_sub(pair[0].since).as_seconds()))
+    });
+    stolen.reduce(|one, other| (one.0 + other.0, one.1 + other.1))
 }
 
 fn median(values: Vec<f64>) -> Option<f64> {

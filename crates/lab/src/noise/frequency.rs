@@ -82,9 +82,10 @@ fn frequency(sight: &Sight<'_>) -> Reading<Symptom> {
     let frequencies: Vec<u64> = sight.cpus.iter().map(kilohertz).collect::<Reading<_>>()?;
     let low = frequencies.iter().min().map_or(0.0, |low| *low as f64 / 1e6);
     let high = frequencies.iter().max().map_or(0.0, |high| *high as f64 / 1e6);
+    // An idle core is slow, and that disturbs nobody: it may be as fast as the others once it works.
     Ok(if low < high * (1.0 - APART) {
-        Symptom::active(
-            format!("from {low:.2} to {high:.2} GHz"),
+        Symptom::possible(
+            format!("from {low:.2} to {high:.2} GHz while watched"),
             "set one frequency for all: cpupower frequency-set -d FREQUENCY -u FREQUENCY",
         )
     } else {

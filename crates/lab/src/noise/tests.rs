@@ -158,8 +158,6 @@ fn a_quiet_machine_has_no_source_and_none_is_unseen() {
 #[test]
 fn each_planted_source_is_named_alone() {
     use Disturbance::{Active, Possible};
-    let cpu = "/sys/devices/system/cpu";
-    assert_eq!(cpu, tenbin_metal::machine::CPUS);
     for (source, state, always, later) in [
         (
             "frequency governor",
@@ -168,7 +166,7 @@ fn each_planted_source_is_named_alone() {
             &[][..],
         ),
         ("turbo", Possible, &[("/sys/devices/system/cpu/intel_pstate/no_turbo", "0")], &[]),
-        ("frequency", Active, &[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1800000")], &[]),
+        ("frequency", Possible, &[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1800000")], &[]),
         (
             "thermal throttling",
             Possible,
