@@ -17,7 +17,7 @@ use aya::{Ebpf, EbpfLoader};
 use rustix::process::chroot;
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use syscalls::Sysno;
-use tenbin_model::Picoseconds;
+use tenbin_model::{Order, Picoseconds};
 
 use crate::child::{self, End};
 use crate::descendants;
@@ -465,7 +465,7 @@ impl Wanted<'_> {
             begun.into_iter().map(|(at, is_everywhere, thread)| (at, is_everywhere, joined(thread))).collect()
         });
         // The same one is named each time.
-        results.sort_unstable_by_key(|(at, ..)| *at);
+        results.order_by_key(|(at, ..)| *at);
         match results.into_iter().find(|(_, is_everywhere, result)| *is_everywhere && result.is_err()) {
             Some((at, _, Err(error))) => Err(unattached(&format!("load a BPF program for {at}"), &error)),
             _ => Ok(()),

@@ -1,7 +1,7 @@
 //! What a machine has counted up to a moment: two of them tell what happened between.
 
 use tenbin_metal::machine::{CPUS, Reading, Root, control_groups, integer};
-use tenbin_model::Cpu;
+use tenbin_model::{Cpu, Order};
 
 /// The counters at one moment.
 pub(super) struct Moment {
@@ -163,7 +163,7 @@ impl Moment {
                 used.push((process.clone(), process.ticks - ticks));
             }
         }
-        used.sort_unstable_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));
+        used.order_by_key(|(_, ticks)| std::cmp::Reverse(*ticks));
         Ok(used)
     }
 

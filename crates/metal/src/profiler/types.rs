@@ -5,7 +5,6 @@
 //! tracepoints stay as they are.
 //! The format is that of `Documentation/bpf/btf.rst`.
 
-use std::collections::HashMap;
 use std::fs;
 
 use aya::{Btf, Endianness};
@@ -146,7 +145,11 @@ impl<'a> Split<'a> {
         };
         let read = self.types.iter().zip(1..).filter(|(this, _)| is_read(this));
         let mut order: Vec<u32> = read.map(|(_, number)| number).collect();
-        let mut numbers: HashMap<u32, u32> = order.iter().copied().zip(1..).collect();
+        // Their numbers here, by those in the kernel's description; 0 for none yet.
+        let mut numbers = vec![0; self.types.len() + 1];
+        for (number, new) in order.iter().zip(1..) {
+            numbers[*number as usize] = new;
+        }
         let mut kept = Vec::new();
         let mut next = 0;
         while let Some(number) = order.get(next) {
@@ -154,14 +157,13 @@ impl<'a> Split<'a> {
             let mut this = self.types.get(*number as usize - 1)?.to_vec();
             for at in references(&this) {
                 let part = word(&this, at)?;
-                let number = match kind(word(&this, 4)?).0 {
-                    POINTER => 0,
-                    _ if part == 0 => 0,
-                    _ => *numbers.entry(part).or_insert_with(|| {
-                        order.push(part);
-                        order.len() as u32
-                    }),
-                };
+                let is_pointer = kind(word(&this, 4)?).0 == POINTER;
+                let part = if is_pointer { 0 } else { part };
+                let number: &mut u32 = numbers.get_mut(part as usize)?;
+                if part > 0 && *number == 0 {
+                    order.push(part);
+                    *number = order.len() as u32;
+                }
                 this[at..at + 4].copy_from_slice(&number.to_ne_bytes());
             }
             kept.extend_from_slice(&this);
