@@ -5,6 +5,7 @@ use tenbin_model::Cpu;
 use tenbin_model::machine::cpu_ranges;
 use tenbin_model::words::{counted, first};
 
+use super::moment::Interrupt;
 use super::{Sight, Source, Symptom, known};
 
 pub(super) const SOURCES: &[Source] = &[
@@ -34,15 +35,25 @@ const NAMED: usize = 3;
 /// More than this many while watched are more than what comes of watching.
 const FEW: u64 = 10;
 
+/// Every interrupt, and how often it reached these CPUs while they were watched. One that was taken away and
+/// given anew counts from 0.
+fn arrived(sight: &Sight<'_>) -> Reading<Vec<(Interrupt, u64)>> {
+    let before = sight.before.interrupts()?;
+    let counted = |interrupt: Interrupt| {
+        let earlier = before.iter().find(|earlier| earlier.name == interrupt.name);
+        let earlier = earlier.map_or(0, |earlier| earlier.on(sight.cpus));
+        let count = interrupt.on(sight.cpus).saturating_sub(earlier);
+        (interrupt, count)
+    };
+    Ok(sight.after.interrupts()?.into_iter().map(counted).collect())
+}
+
 /// `Documentation/core-api/irq/irq-affinity.rst`.
 fn devices(sight: &Sight<'_>) -> Reading<Symptom> {
-    let before = sight.before.interrupts()?;
     let mut now = Vec::new();
     let mut sent = Vec::new();
-    for interrupt in sight.after.interrupts()? {
+    for (interrupt, arrived) in arrived(sight)? {
         let Ok(number) = interrupt.name.parse::<u32>() else { continue };
-        let earlier = before.iter().find(|earlier| earlier.name == interrupt.name);
-        let arrived = interrupt.on(sight.cpus) - earlier.map_or(0, |earlier| earlier.on(sight.cpus));
         let name = format!("{number} ({})", interrupt.device);
         if arrived > 0 {
             now.push(format!("{name} {}", counted(arrived as usize, "time")));
@@ -82,13 +93,10 @@ fn balancing(sight: &Sight<'_>) -> Reading<Symptom> {
 
 /// The kernel's names for those that a CPU sends to others (`arch/*/kernel/irq.c`, `arch/*/kernel/smp.c`).
 fn between(sight: &Sight<'_>) -> Reading<Symptom> {
-    let before = sight.before.interrupts()?;
     let is_sent = |name: &str| matches!(name, "CAL" | "TLB") || name.starts_with("IPI");
-    let mut arrived = 0;
-    for interrupt in sight.after.interrupts()?.iter().filter(|interrupt| is_sent(&interrupt.name)) {
-        let earlier = before.iter().find(|earlier| earlier.name == interrupt.name);
-        arrived += interrupt.on(sight.cpus) - earlier.map_or(0, |earlier| earlier.on(sight.cpus));
-    }
+    let all = arrived(sight)?;
+    let arrived: u64 =
+        all.iter().filter(|(interrupt, _)| is_sent(&interrupt.name)).map(|(_, count)| count).sum();
     let seen = format!("{arrived} while watched");
     Ok(if arrived > FEW * sight.cpus.len() as u64 {
         Symptom::active(seen, "end what maps and unmaps memory on several CPUs at once")

@@ -399,6 +399,14 @@ fn what_is_no_file_is_a_source_too() {
 }
 
 #[test]
+fn an_interrupt_that_is_given_anew_counts_from_0() {
+    let before = [("/proc/interrupts", "  CPU0 CPU1\n 24: 70 0 PCI-MSI 1-edge eth0\n")];
+    let after = [("/proc/interrupts", "  CPU0 CPU1\n 24: 2 0 PCI-MSI 1-edge eth1\n")];
+    let noises = seen(&before, &after, &facts(), &[0, 1]);
+    assert!(at_work(&noises).is_empty(), "{noises:#?}");
+}
+
+#[test]
 fn the_process_that_used_the_cpus_is_named() {
     let later = [
         ("/proc/stat", "cpu0 105 0 100 905 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\nprocs_running 1\n"),
