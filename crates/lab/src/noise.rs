@@ -2,7 +2,7 @@
 //!
 //! A source is a function and a line in the list of its file: what it reads under the root of the machine,
 //! twice where only a change tells, and what that means. To add a file, declare it here and add its list to
-//! [`sources`].
+//! `sources`.
 
 mod frequency;
 mod interrupts;
