@@ -1,6 +1,7 @@
 //! Real guests of every architecture: they work, fail, hang and panic, and each is told from the others.
 
 mod noise;
+mod quiet;
 
 use std::path::Path;
 
@@ -122,6 +123,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     }
     remedy(&tenbin)?;
     noise::check(&tenbin)?;
+    quiet::check(&tenbin)?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 

@@ -19,6 +19,7 @@ pub mod memory;
 pub mod noise;
 pub mod profile;
 pub mod published;
+pub mod quiet;
 #[cfg(test)]
 mod rehearsal;
 mod repeated;

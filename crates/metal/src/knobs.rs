@@ -1,34 +1,95 @@
 //! Settings of the kernel that are switched for a while, and put back whatever becomes of this process.
 
-use std::ffi::CString;
+mod change;
+mod journal;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::CStr;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, setsid, waitpid,
 };
+use rustix::thread::set_name;
 
 use crate::fault::Fault;
 use crate::signals::Held;
+use change::{Change, Kind, Undone, chosen, stuck, write_to};
+use journal::{Journal, Leftover};
 
-/// A file that holds a setting, and what it said before.
-#[derive(Debug)]
-struct Knob {
-    path: String,
-    before: String,
+/// Where the journal of this machine is: on a file system that is gone when the settings are, with the kernel.
+pub const JOURNAL: &str = "/run/tenbin-settings";
+
+/// The name of a guardian, which is a process like any other.
+const GUARDIAN: &CStr = c"tenbin-guardian";
+
+/// What is to be switched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// A setting in a file of the kernel.
+    Setting {
+        /// The file.
+        path: String,
+        /// What it may be set to meanwhile.
+        values: Vec<Value>,
+        /// What is written to have what was there before; none where that is the word that is read.
+        back: Option<String>,
+    },
+    /// A control group that is made.
+    Group {
+        /// Its folder.
+        path: String,
+        /// The `cgroup.procs` of the group that its processes go to when it is removed.
+        back: String,
+    },
+}
+
+impl Switch {
+    /// A setting that has one value meanwhile.
+    pub fn setting(path: impl Into<String>, value: &str) -> Self {
+        Self::Setting { path: path.into(), values: vec![value.into()], back: None }
+    }
+
+    /// The file or folder.
+    pub fn path(&self) -> &str {
+        let (Self::Setting { path, .. } | Self::Group { path, .. }) = self;
+        path
+    }
+}
+
+/// A value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// What is written to have it.
+    pub write: String,
+    /// What is read then, without white space around it.
+    pub reads: String,
+}
+
+/// A setting that is not what it was, because somebody else has set it since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overridden {
+    /// The file.
+    pub path: String,
+    /// What it says now.
+    pub now: String,
 }
 
 /// Settings as they were, with a guardian that puts them back.
 ///
 /// The guardian is a process of its own, in a session of its own, that no signal reaches but SIGKILL. It
-/// waits for the end of this process, however that comes (SIGKILL, a crash, a panic that aborts), writes back
-/// what was there and ends. Whoever kills both at once (a control group that is killed, the end of the
-/// machine) leaves what was set.
+/// waits for the end of this process, however that comes (SIGKILL, a crash, a panic that aborts), undoes what
+/// was done, the last first, and ends. Where both are killed at once (a control group that is killed, say)
+/// the journal says what there is to undo: [`restore`], or the next guard, does.
 #[derive(Debug)]
 pub struct Switched {
-    knobs: Vec<Knob>,
+    switches: Vec<Switch>,
+    changes: Vec<Change>,
+    journal: Journal,
     guardian: Option<Pid>,
 }
 
@@ -43,102 +104,176 @@ pub fn can_be_set(path: &str) -> Result<(), Fault> {
 
 /// What the file says now: its word, or the one in brackets where all that it may be are listed.
 fn word(path: &str) -> Result<String, Fault> {
-    let text = fs::read_to_string(path).map_err(|error| Fault::system(format!("read {path}"), error))?;
-    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    Ok(bracketed.map_or(text.as_str(), |(chosen, _)| chosen).trim().to_owned())
-}
-
-fn write(path: &str, value: &str) -> Result<(), Fault> {
-    fs::write(path, value).map_err(|error| Fault::system(format!("write {value} to {path}"), error))
+    let text = fs::read(path).map_err(|error| Fault::system(format!("read {path}"), error))?;
+    Ok(String::from_utf8_lossy(chosen(&text)).into_owned())
 }
 
 impl Switched {
-    /// Notes what the files at `paths` say and starts the guardian. Nothing is changed yet.
+    /// Notes what the machine says now of whatever is to be switched, in a journal and with a guardian. Nothing
+    /// is changed yet. What a journal has that was left behind is undone first.
     ///
     /// # Errors
-    /// [`Fault::System`] where one cannot be read or set, or no guardian can be had.
-    pub fn guard(paths: &[&str]) -> Result<Self, Fault> {
-        let knob = |path: &&str| {
-            can_be_set(path)?;
-            Ok(Knob { path: (*path).to_owned(), before: word(path)? })
-        };
-        let knobs: Vec<Knob> = paths.iter().map(knob).collect::<Result<_, Fault>>()?;
-        let guardian = Some(guardian(&knobs)?);
-        Ok(Self { knobs, guardian })
+    /// [`Fault::System`] where one cannot be read or set, the journal cannot be written or is in use, or no
+    /// guardian can be had.
+    pub fn guard(switches: Vec<Switch>, journal: &Path) -> Result<Self, Fault> {
+        let mut journal = Journal::open(journal)?;
+        if let Leftover::Changes(changes) = journal.leftover()? {
+            undo(&changes)?;
+        }
+        let changes: Vec<Change> = switches.iter().map(Change::of).collect::<Result<_, _>>()?;
+        let guarded = journal.write(&changes).and_then(|()| guardian(&changes, &journal));
+        let guardian = guarded.inspect_err(|_| {
+            let _ = journal.remove();
+        })?;
+        Ok(Self { switches, changes, journal, guardian: Some(guardian) })
     }
 
     /// What the file at `path` said before, if it is one of those that are guarded.
-    pub fn before(&self, path: &str) -> Option<&str> {
-        self.knobs.iter().find(|knob| knob.path == path).map(|knob| knob.before.as_str())
-    }
-
-    /// Sets one of the settings that are guarded.
-    ///
-    /// # Errors
-    /// [`Fault::System`] where it is not guarded, or the kernel does not take the value.
-    pub fn set(&self, path: &str, value: &str) -> Result<(), Fault> {
-        if self.before(path).is_none() {
-            let error = io::Error::other("nobody would put it back");
-            return Err(Fault::system(format!("set {path}"), error));
+    pub fn before(&self, path: &str) -> Option<String> {
+        let at = self.switches.iter().position(|switch| switch.path() == path)?;
+        match &self.changes[at].kind {
+            Kind::Setting { before, .. } => Some(String::from_utf8_lossy(before).into_owned()),
+            Kind::Group { .. } => None,
         }
-        write(path, value)
     }
 
-    /// Puts everything back, reads it, and lets the guardian go.
+    /// Sets one of the settings that are guarded to one of its values, or makes a control group, for which
+    /// `value` is empty.
     ///
     /// # Errors
-    /// [`Fault::System`] that names the first setting that is not what it was. The guardian is left to try
-    /// again when this process ends.
-    pub fn restore(mut self) -> Result<(), Fault> {
+    /// [`Fault::System`] where nobody would put it back, the kernel does not take the value, or has something
+    /// else then; that is undone at once.
+    pub fn set(&self, path: &str, value: &str) -> Result<(), Fault> {
+        let unguarded = || {
+            let error = io::Error::other("nobody would put it back");
+            Fault::system(format!("set {path} to {value}"), error)
+        };
+        let at = self.switches.iter().position(|switch| switch.path() == path).ok_or_else(unguarded)?;
+        let Switch::Setting { values, .. } = &self.switches[at] else {
+            return fs::create_dir(path)
+                .map_err(|error| Fault::system(format!("make the control group {path}"), error));
+        };
+        let value = values.iter().find(|known| known.write == value).ok_or_else(unguarded)?;
+        let change = &self.changes[at];
+        let written = write_to(&change.path, value.write.as_bytes());
+        written.map_err(|error| Fault::system(format!("write {} to {path}", value.write), error))?;
+        let now = word(path)?;
+        if now == value.reads {
+            return Ok(());
+        }
+        if let Kind::Setting { back, .. } = &change.kind {
+            write_to(&change.path, back).map_err(|error| stuck(change, error))?;
+        }
+        let error = io::Error::other(format!("it said {now} then, and is as before"));
+        Err(Fault::system(format!("set {path} to {}", value.reads), error))
+    }
+
+    /// Undoes everything, the last first, and lets the guardian go. Gives what somebody else has set
+    /// meanwhile, which stays.
+    ///
+    /// # Errors
+    /// [`Fault::System`] that names the first setting that is not what it was, and has not been set by
+    /// somebody else. The guardian is left to try again when this process ends.
+    pub fn restore(mut self) -> Result<Vec<Overridden>, Fault> {
         self.put_back()
     }
 
-    fn put_back(&mut self) -> Result<(), Fault> {
-        let Some(guardian) = self.guardian.take() else { return Ok(()) };
-        for Knob { path, before } in &self.knobs {
-            write(path, before)?;
-            let now = word(path)?;
-            if now != *before {
-                let error = io::Error::other(format!("it says {now}"));
-                return Err(Fault::system(format!("put {path} back to {before}"), error));
-            }
-        }
+    fn put_back(&mut self) -> Result<Vec<Overridden>, Fault> {
+        let Some(guardian) = self.guardian.take() else { return Ok(Vec::new()) };
+        let overridden = undo(&self.changes)?;
+        let removed = self.journal.remove();
         // Our own child: it is there until it is waited for, and it has nothing left to do.
         let _ = kill_process(guardian, Signal::KILL);
         let _ = waitpid(Some(guardian), WaitOptions::empty());
-        Ok(())
+        removed.map_err(|error| Fault::system("remove the journal of what was switched", error))?;
+        Ok(overridden)
     }
 }
 
 impl Drop for Switched {
     fn drop(&mut self) {
-        // What cannot be put back now the guardian tries once more.
+        // What cannot be undone now the guardian tries once more.
         let _ = self.put_back();
     }
 }
 
-/// Forks the process that puts `knobs` back when this one has ended.
-fn guardian(knobs: &[Knob]) -> Result<Pid, Fault> {
+/// What became of what a journal had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// Nothing was switched.
+    Nothing,
+    /// It was of an earlier start of this machine, which took its settings with it.
+    OfAnotherBoot,
+    /// All is as it was, but for what somebody else has set since.
+    Back {
+        /// How many settings the journal had.
+        settings: usize,
+        /// Those that stay.
+        overridden: Vec<Overridden>,
+    },
+}
+
+/// Undoes what the journal at `path` has that was left behind, and removes it.
+///
+/// # Errors
+/// [`Fault::System`] where somebody uses it, or a setting cannot be put back.
+pub fn restore(path: &Path) -> Result<Restored, Fault> {
+    if !path.exists() {
+        return Ok(Restored::Nothing);
+    }
+    let mut journal = Journal::open(path)?;
+    let restored = match journal.leftover()? {
+        Leftover::Nothing => Restored::Nothing,
+        Leftover::OfAnotherBoot => Restored::OfAnotherBoot,
+        Leftover::Changes(changes) => Restored::Back { settings: changes.len(), overridden: undo(&changes)? },
+    };
+    journal.remove().map_err(|error| Fault::system(format!("remove {}", path.display()), error))?;
+    Ok(restored)
+}
+
+/// Undoes all of them, the last first. One that cannot be undone does not keep the others from it.
+fn undo(changes: &[Change]) -> Result<Vec<Overridden>, Fault> {
+    let mut overridden = Vec::new();
+    let mut first = None;
+    for change in changes.iter().rev() {
+        match change.undo() {
+            Ok(Undone::AsBefore) => {}
+            Ok(Undone::Overridden) => {
+                let path = change.path.to_string_lossy().into_owned();
+                overridden.push(Overridden { now: word(&path)?, path });
+            }
+            Err(error) => first = first.or_else(|| Some(stuck(change, error))),
+        }
+    }
+    first.map_or(Ok(overridden), Err)
+}
+
+/// Forks the process that undoes `changes` when this one has ended.
+fn guardian(changes: &[Change], journal: &Journal) -> Result<Pid, Fault> {
     let fault = |error: io::Error| Fault::system("start a guardian for the kernel's settings", error);
     // Everything that it needs is made before the fork.
-    let path = |knob: &Knob| CString::new(knob.path.as_str()).map_err(|error| fault(error.into()));
-    let paths: Vec<CString> = knobs.iter().map(path).collect::<Result<_, _>>()?;
     let parent = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| fault(error.into()))?;
     // The child keeps them blocked for ever.
     let held = Held::all()?;
     // SAFETY: the child runs the lines up to its exit alone: system calls, and reads of values that were made
     // before the fork. It allocates nothing, takes no lock, unwinds nowhere and drops nothing, as a child of
-    // a process with several threads must (fork(2)).
+    // a process with several threads must (fork(2)); `Change::undo` and `Journal::remove` keep to it.
     let forked = unsafe { libc::fork() };
     if forked == 0 {
         let _ = setsid();
+        let _ = set_name(GUARDIAN);
+        // Whoever is killed for lack of memory, it is not this one.
+        let _ = write_to(c"/proc/self/oom_score_adj", b"-1000");
         let mut ended = [PollFd::new(&parent, PollFlags::IN)];
         // With every signal blocked nothing interrupts it but a stop; then it waits on.
         while poll(&mut ended, None).is_err() {}
-        for (knob, path) in knobs.iter().zip(&paths) {
-            if let Ok(file) = open(path.as_c_str(), OFlags::WRONLY | OFlags::TRUNC, Mode::empty()) {
-                let _ = rustix::io::write(&file, knob.before.as_bytes());
-            }
+        let mut is_undone = true;
+        for change in changes.iter().rev() {
+            is_undone &= change.undo().is_ok();
+        }
+        // What it could not undo is left to whoever comes next.
+        if is_undone {
+            let _ = journal.remove();
         }
         // SAFETY: it ends the process at once, without handlers or destructors.
         unsafe { libc::_exit(0) };
@@ -146,99 +281,4 @@ fn guardian(knobs: &[Knob]) -> Result<Pid, Fault> {
     let error = io::Error::last_os_error();
     drop(held);
     Pid::from_raw(forked).filter(|_| forked > 0).ok_or_else(|| fault(error))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    /// The process that a test starts finds here which files it is to switch, and how it is to end.
-    const SWITCHED: &str = "TENBIN_SWITCHED";
-
-    /// Two files as the kernel has them: a number, and the chosen of several words.
-    fn files() -> (tempfile::TempDir, [String; 2]) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-        let paths = [path("balancing"), path("huge")];
-        fs::write(&paths[0], "1\n").unwrap();
-        fs::write(&paths[1], "always [madvise] never\n").unwrap();
-        (folder, paths)
-    }
-
-    fn contents(paths: &[String; 2]) -> [String; 2] {
-        paths.each_ref().map(|path| word(path).unwrap())
-    }
-
-    fn switched(paths: &[String; 2]) -> Switched {
-        let switched = Switched::guard(&[&paths[0], &paths[1]]).unwrap();
-        switched.set(&paths[0], "0").unwrap();
-        switched.set(&paths[1], "never").unwrap();
-        switched
-    }
-
-    #[test]
-    fn what_was_switched_is_put_back_and_the_guardian_is_gone() {
-        let (_folder, paths) = files();
-        let before = switched(&paths);
-        assert_eq!(contents(&paths), ["0", "never"]);
-        let guardian = before.guardian.unwrap();
-        before.restore().unwrap();
-        assert_eq!(contents(&paths), ["1", "madvise"]);
-        assert!(waitpid(Some(guardian), WaitOptions::NOHANG).is_err(), "it was waited for");
-        drop(switched(&paths));
-        assert_eq!(contents(&paths), ["1", "madvise"]);
-    }
-
-    #[test]
-    fn unguarded_knobs_stay_and_unsettable_ones_are_refused() {
-        let (folder, paths) = files();
-        let guarded = Switched::guard(&[&paths[0]]).unwrap();
-        assert!(
-            guarded.set(&paths[1], "never").unwrap_err().to_string().contains("nobody would put it back")
-        );
-        assert_eq!(guarded.before(&paths[0]), Some("1"));
-        let absent = folder.path().join("absent");
-        assert!(
-            Switched::guard(&[absent.to_str().unwrap()])
-                .unwrap_err()
-                .to_string()
-                .contains("absent to set it")
-        );
-        assert!(!absent.exists());
-    }
-
-    /// Killed, ended, interrupted, crashed or panicked: a process of its own, whose guardian holds its output
-    /// open until it has done its work.
-    #[test]
-    fn however_the_process_ends_the_settings_are_put_back() {
-        if let Ok(asked) = std::env::var(SWITCHED) {
-            let (end, paths) = asked.split_once(' ').unwrap();
-            let (one, other) = paths.split_once(' ').unwrap();
-            let paths = [one.to_owned(), other.to_owned()];
-            let _switched = switched(&paths);
-            assert_eq!(contents(&paths), ["0", "never"]);
-            println!("switched");
-            match end.parse().ok().and_then(Signal::from_named_raw) {
-                Some(signal) => kill_process(getpid(), signal).unwrap(),
-                None => panic!("as it was asked to"),
-            }
-            unreachable!("it has ended");
-        }
-        let signals = [Signal::KILL, Signal::TERM, Signal::INT, Signal::ABORT, Signal::HUP];
-        let ends = signals.iter().map(|signal| signal.as_raw().to_string()).chain(["panic".to_owned()]);
-        for end in ends {
-            let (_folder, paths) = files();
-            let own = "knobs::tests::however_the_process_ends_the_settings_are_put_back";
-            let mut child = Command::new(std::env::current_exe().unwrap());
-            child
-                .args(["--exact", own, "--nocapture"])
-                .env(SWITCHED, format!("{end} {} {}", paths[0], paths[1]));
-            let output = child.output().unwrap();
-            assert!(String::from_utf8_lossy(&output.stdout).contains("switched"), "{end}: {output:?}");
-            assert!(!output.status.success(), "{end}: {output:?}");
-            assert_eq!(contents(&paths), ["1", "madvise"], "{end}");
-        }
-    }
 }

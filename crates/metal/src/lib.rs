@@ -3,6 +3,7 @@
 //! This crate touches hardware and kernel and returns values of [`tenbin_model`]. It prints
 //! nothing, does no statistics and knows no experiment.
 
+pub mod attributes;
 pub mod c_library;
 pub mod cached_file;
 pub mod calls;

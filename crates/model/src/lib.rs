@@ -42,7 +42,7 @@ pub use experiment::{
 };
 pub use finding::{Finding, Refusal};
 pub use machine::Machine;
-pub use noise::{Diagnosis, Noise};
+pub use noise::{Diagnosis, Noise, Remedies, Remedy};
 pub use order::Order;
 pub use profile::Profile;
 pub use rows::{Row, Rows, WrongCell};

@@ -55,3 +55,48 @@ impl Diagnosis {
         self.sources.iter().filter(move |noise| noise.state == state)
     }
 }
+
+/// What can keep noise away from a command for as long as it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remedies {
+    /// The CPUs that the command is to have; none where it takes any.
+    pub cpus: Option<Vec<Cpu>>,
+    /// Every remedy that was asked for, or each that is usual.
+    pub remedies: Vec<Remedy>,
+}
+
+/// Something that keeps noise away, and is undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Remedy {
+    /// Its name: `governor`, `interrupts`.
+    pub name: String,
+    /// What it does.
+    pub does: String,
+    /// Whether it is taken where nothing is named.
+    pub is_usual: bool,
+    /// What becomes of it here.
+    pub state: RemedyState,
+    /// What is switched, or why nothing is.
+    pub words: String,
+}
+
+/// What becomes of a remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RemedyState {
+    /// It can be taken.
+    Possible,
+    /// It is taken, until the command ends.
+    InForce,
+    /// The machine is so already.
+    AlreadySo,
+    /// It cannot be taken here.
+    Impossible,
+}
+
+impl Remedies {
+    /// The remedies in this state.
+    pub fn in_state(&self, state: RemedyState) -> impl Iterator<Item = &Remedy> {
+        self.remedies.iter().filter(move |remedy| remedy.state == state)
+    }
+}

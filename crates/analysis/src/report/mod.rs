@@ -7,6 +7,7 @@ mod claims;
 mod page;
 mod machine;
 mod noise;
+mod quiet;
 mod pictures;
 mod row;
 mod several;
@@ -22,6 +23,7 @@ pub use machine::{machine, machine_card};
 pub use noise::diagnosis;
 pub use page::as_page;
 pub use pictures::ratios;
+pub use quiet::{in_force, remedies};
 pub use several::as_page_of_several;
 pub(crate) use text::sheet;
 pub use text::{

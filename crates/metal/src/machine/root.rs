@@ -37,6 +37,11 @@ impl<'a> Root<'a> {
         self.0.join(path.trim_start_matches('/'))
     }
 
+    /// The path of a file as this process has to name it.
+    pub fn path(&self, path: &str) -> String {
+        self.place(path).to_string_lossy().into_owned()
+    }
+
     /// Whether there is a file or a folder.
     pub fn exists(&self, path: &str) -> bool {
         self.place(path).exists()

@@ -14,6 +14,7 @@ mod show;
 mod report;
 mod machine;
 mod doctor;
+mod quiet;
 mod profile;
 mod environment;
 mod runs;

@@ -1,7 +1,9 @@
 //! The published remedy, before and after: its work with NUMA balancing and huge pages on and off, the
 //! settings put back.
 
-use tenbin_metal::knobs::{Switched, can_be_set};
+use std::path::Path;
+
+use tenbin_metal::knobs::{JOURNAL, Switch, Switched, can_be_set};
 use tenbin_metal::{Fault, Team};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, semicolon};
@@ -85,7 +87,13 @@ pub(super) fn look(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {
         Effort::Thorough => 10_000,
     });
     let mut team = Team::gather(request.clock, request.cpus)?;
-    let switched = Switched::guard(&[BALANCING, HUGE])?;
+    let switch = |path: &str, values: [&str; 2]| Switch::Setting {
+        path: path.into(),
+        values: values.map(Into::into).into(),
+        back: None,
+    };
+    let switches = vec![switch(BALANCING, ["0", "1"]), switch(HUGE, ["never", "always"])];
+    let switched = Switched::guard(switches, Path::new(JOURNAL))?;
     let before = [BALANCING, HUGE].map(|path| switched.before(path).unwrap_or_default().to_owned());
     let mut passes = Vec::new();
     for state in STATES.into_iter().chain(STATES.into_iter().rev()) {
