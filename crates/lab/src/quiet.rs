@@ -362,7 +362,8 @@ impl Quiet {
     }
 }
 
-/// CPUs as the kernel's lists have them, as a mask in the shape of this one: digits of 16, in groups of eight.
+/// CPUs as the kernel's lists have them, as a mask in the shape of this one: digits of 16, in groups of
+/// eight.
 fn mask(cpus: &[Cpu], shape: &str) -> String {
     let digits = shape.chars().filter(|c| *c != ',').count();
     let digit = |place: usize| {

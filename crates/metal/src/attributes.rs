@@ -54,8 +54,8 @@ impl Attribute {
         }
     }
 
-    /// Sets it, for this thread where it is a thread's. What is given back has to be kept for as long as it is
-    /// to hold.
+    /// Sets it, for this thread where it is a thread's. What is given back has to be kept for as long as it
+    /// is to hold.
     ///
     /// # Errors
     /// [`Fault::System`] with the kernel's reason.

@@ -21,11 +21,12 @@ use crate::signals::Held;
 use change::{Change, Kind, Undone, chosen, stuck, write_to};
 use journal::{Journal, Leftover};
 
-/// Where the journal of this machine is: on a file system that is gone when the settings are, with the kernel.
+/// Where the journal of this machine is: on a file system that is gone when the settings are, with the
+/// kernel.
 pub const JOURNAL: &str = "/run/tenbin-settings";
 
 /// The name of a guardian, which is a process like any other.
-const GUARDIAN: &CStr = c"tenbin-guardian";
+const GUARDIAN: &CStr = c"tenbin-guard";
 
 /// What is to be switched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,8 +110,8 @@ fn word(path: &str) -> Result<String, Fault> {
 }
 
 impl Switched {
-    /// Notes what the machine says now of whatever is to be switched, in a journal and with a guardian. Nothing
-    /// is changed yet. What a journal has that was left behind is undone first.
+    /// Notes what the machine says now of whatever is to be switched, in a journal and with a guardian.
+    /// Nothing is changed yet. What a journal has that was left behind is undone first.
     ///
     /// # Errors
     /// [`Fault::System`] where one cannot be read or set, the journal cannot be written or is in use, or no

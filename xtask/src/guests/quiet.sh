@@ -21,7 +21,7 @@ now() { head -n 9 $switched; ls -d /sys/fs/cgroup/*/ 2> /dev/null; }
 # Whatever can be read and says the same twice, with a quiet command in between.
 every() {
   find /proc/sys /sys -type f -perm -u+r ! -path '/sys/kernel/debug/*' ! -path '/sys/kernel/tracing/*' \
-    -exec md5sum {} + 2> /dev/null
+    ! -path '/sys/kernel/slab/*' -exec md5sum {} + 2> /dev/null
 }
 quiet() { tenbin quiet --cpus 1 -- "$@"; }
 # A file that says two things is there twice.
@@ -45,20 +45,24 @@ tenbin quiet --restore
 bad=0
 left=0
 kill=0
+both=0
+active=0
 while [ $kill -lt $kills ]; do
   kill=$((kill + 1))
   tenbin quiet --cpus 1 -- sleep 60 2> /dev/null & tenbin=$!
-  usleep $((RANDOM * 5))
+  usleep $((RANDOM * 10))
+  [ -e /run/tenbin-settings ] && active=$((active + 1))
   guardian=
-  [ $((kill % 10)) = 0 ] && guardian=$(pidof tenbin-guardian)
+  [ $((kill % 10)) = 0 ] && guardian=$(pidof tenbin-guard)
+  [ -n "$guardian" ] && both=$((both + 1))
   kill -9 $guardian $tenbin
   wait $tenbin 2> /dev/null
-  while pidof tenbin-guardian > /dev/null; do :; done
+  while pidof tenbin-guard > /dev/null; do :; done
   if [ -e /run/tenbin-settings ]; then left=$((left + 1)); tenbin quiet --restore > /dev/null; fi
   now > /tmp/after
   cmp -s /tmp/before /tmp/after || { bad=$((bad + 1)); diff /tmp/before /tmp/after; }
 done
-echo "killed: $kills times, $left left to --restore, $bad not as before"
+echo "killed: $kills times, $active of them while settings were switched, $both with the guardian, $left left to --restore, $bad not as before"
 every > /tmp/three
 changing /tmp/one /tmp/three | grep -vxFf /tmp/volatile > /tmp/changed
 echo "every file: $(wc -l < /tmp/one) compared, $(wc -l < /tmp/volatile) of them change by themselves, others: $(cat /tmp/changed | tr '\n' ' ' | grep . || echo none)"

@@ -142,8 +142,8 @@ fn cpus(place: &Place<'_>) -> Reading<Planned> {
     Ok(Planned::attribute(Attribute::Cpus(cpus.into()), cpus_in_words(cpus)))
 }
 
-/// `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset Interface Files": a group next to the root whose CPUs are
-/// taken out of the scheduler's domains.
+/// `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset Interface Files": a group next to the root whose CPUs
+/// are taken out of the scheduler's domains.
 fn partition(place: &Place<'_>) -> Reading<Planned> {
     const CONTROLLER: &str = "cpuset";
     let (cpus, _) = (place.cpus()?, place.others()?);

@@ -1,5 +1,5 @@
-//! A change of the machine that can be undone, and how. Undoing allocates nothing and takes no lock, so that a
-//! process that was forked off several threads may do it.
+//! A change of the machine that can be undone, and how. Undoing allocates nothing and takes no lock, so that
+//! a process that was forked off several threads may do it.
 
 use std::ffi::{CStr, CString};
 use std::io;

@@ -1,8 +1,8 @@
 //! The journal of what is switched: a file that is on the disk before anything is switched, and gone when all
 //! is as it was. A process that is killed with its guardian leaves it behind, for whoever comes next.
 //!
-//! Its lines have their fields between tabs: the boot, the process, the changes in the order in which they are
-//! made, and `end`. Without that line it was never finished, and then nothing was switched.
+//! Its lines have their fields between tabs: the boot, the process, the changes in the order in which they
+//! are made, and `end`. Without that line it was never finished, and then nothing was switched.
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};

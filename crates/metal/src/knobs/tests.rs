@@ -56,8 +56,8 @@ impl Files {
         switched
     }
 
-    /// A process that switches them and ends so: by a signal, a panic, or `both`, which is a SIGKILL that takes
-    /// the guardian along.
+    /// A process that switches them and ends so: by a signal, a panic, or `both`, which is a SIGKILL that
+    /// takes the guardian along.
     fn ended(&self, end: &str) {
         let own = "knobs::tests::however_the_process_ends_the_settings_are_put_back";
         let mut child = Command::new(std::env::current_exe().unwrap());
@@ -100,8 +100,8 @@ fn unguarded_knobs_stay_and_unsettable_ones_are_refused() {
     assert!(!Path::new(&absent).exists());
 }
 
-/// Killed, ended, interrupted, crashed or panicked: a process of its own, whose guardian holds its output open
-/// until it has done its work.
+/// Killed, ended, interrupted, crashed or panicked: a process of its own, whose guardian holds its output
+/// open until it has done its work.
 #[test]
 fn however_the_process_ends_the_settings_are_put_back() {
     if let Ok(asked) = std::env::var(SWITCHED) {

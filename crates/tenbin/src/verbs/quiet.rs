@@ -29,8 +29,8 @@ pub struct Quiet {
     /// The CPUs that the command is to have, like 0,2-3; interrupts and other tasks are kept off them
     #[arg(long, value_name = "LIST", conflicts_with = "restore")]
     cpus: Option<String>,
-    /// Only these remedies, and all of them or the command is not run; `usual` stands for those that are taken
-    /// without it
+    /// Only these remedies, and all of them or the command is not run; `usual` stands for those that are
+    /// taken without it
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "restore")]
     what: Vec<String>,
     /// Put back what a tenbin left behind that was killed together with its guardian
