@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 const CLANG: &str = "clang-14";
 
 /// The programs: `bpf/NAME.bpf.c`, and the object beside it.
-const NAMES: [&str; 3] = ["profile", "records", "sample"];
+const NAMES: [&str; 4] = ["profile", "records", "sample", "stall"];
 
 pub(crate) fn needs() -> Vec<Requirement> {
     vec![

@@ -2,6 +2,7 @@
 
 mod noise;
 mod quiet;
+mod stall;
 
 use std::path::Path;
 
@@ -124,6 +125,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     remedy(&tenbin)?;
     noise::check(&tenbin)?;
     quiet::check(&tenbin)?;
+    stall::check(&tenbin)?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 

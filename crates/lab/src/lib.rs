@@ -25,6 +25,7 @@ mod rehearsal;
 mod repeated;
 mod shortage;
 mod source;
+pub mod stall;
 pub mod survey;
 pub mod trace;
 mod walk;

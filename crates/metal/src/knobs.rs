@@ -5,28 +5,22 @@ mod journal;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, pidfd_open, setsid, waitpid,
-};
-use rustix::thread::set_name;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use crate::fault::Fault;
-use crate::signals::Held;
-use change::{Change, Kind, Undone, chosen, stuck, write_to};
+use crate::guardian::Guardian;
+pub(crate) use change::write_to;
+use change::{Change, Kind, Undone, chosen, stuck};
 use journal::{Journal, Leftover};
 
 /// Where the journal of this machine is: on a file system that is gone when the settings are, with the
 /// kernel.
 pub const JOURNAL: &str = "/run/tenbin-settings";
-
-/// The name of a guardian, which is a process like any other.
-const GUARDIAN: &CStr = c"tenbin-guard";
 
 /// What is to be switched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +85,7 @@ pub struct Switched {
     switches: Vec<Switch>,
     changes: Vec<Change>,
     journal: Journal,
-    guardian: Option<Pid>,
+    guardian: Option<Guardian>,
 }
 
 /// Whether this process may set what the file at `path` holds. It is opened, and nothing is written.
@@ -181,12 +175,16 @@ impl Switched {
 
     fn put_back(&mut self) -> Result<Vec<Overridden>, Fault> {
         let Some(guardian) = self.guardian.take() else { return Ok(Vec::new()) };
-        let overridden = undo(&self.changes)?;
-        let removed = self.journal.remove();
-        // Our own child: it is there until it is waited for, and it has nothing left to do.
-        let _ = kill_process(guardian, Signal::KILL);
-        let _ = waitpid(Some(guardian), WaitOptions::empty());
-        removed.map_err(|error| Fault::system("remove the journal of what was switched", error))?;
+        let overridden = match undo(&self.changes) {
+            Ok(overridden) => overridden,
+            Err(fault) => {
+                guardian.leave();
+                return Err(fault);
+            }
+        };
+        self.journal
+            .remove()
+            .map_err(|error| Fault::system("remove the journal of what was switched", error))?;
         Ok(overridden)
     }
 }
@@ -249,22 +247,11 @@ fn undo(changes: &[Change]) -> Result<Vec<Overridden>, Fault> {
     first.map_or(Ok(overridden), Err)
 }
 
-/// Forks the process that undoes `changes` when this one has ended.
-fn guardian(changes: &[Change], journal: &Journal) -> Result<Pid, Fault> {
-    let fault = |error: io::Error| Fault::system("start a guardian for the kernel's settings", error);
-    // Everything that it needs is made before the fork.
-    let parent = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|error| fault(error.into()))?;
-    // The child keeps them blocked for ever.
-    let held = Held::all()?;
-    // SAFETY: the child runs the lines up to its exit alone: system calls, and reads of values that were made
-    // before the fork. It allocates nothing, takes no lock, unwinds nowhere and drops nothing, as a child of
-    // a process with several threads must (fork(2)); `Change::undo` and `Journal::remove` keep to it.
-    let forked = unsafe { libc::fork() };
-    if forked == 0 {
-        let _ = setsid();
-        let _ = set_name(GUARDIAN);
-        // Whoever is killed for lack of memory, it is not this one.
-        let _ = write_to(c"/proc/self/oom_score_adj", b"-1000");
+/// The process that undoes `changes` when this one has ended.
+fn guardian(changes: &[Change], journal: &Journal) -> Result<Guardian, Fault> {
+    let fault = |error| Fault::system("watch this process", io::Error::from(error));
+    let parent = pidfd_open(getpid(), PidfdFlags::empty()).map_err(fault)?;
+    let work = || {
         let mut ended = [PollFd::new(&parent, PollFlags::IN)];
         // With every signal blocked nothing interrupts it but a stop; then it waits on.
         while poll(&mut ended, None).is_err() {}
@@ -276,10 +263,7 @@ fn guardian(changes: &[Change], journal: &Journal) -> Result<Pid, Fault> {
         if is_undone {
             let _ = journal.remove();
         }
-        // SAFETY: it ends the process at once, without handlers or destructors.
-        unsafe { libc::_exit(0) };
-    }
-    let error = io::Error::last_os_error();
-    drop(held);
-    Pid::from_raw(forked).filter(|_| forked > 0).ok_or_else(|| fault(error))
+    };
+    // SAFETY: it polls, and `Change::undo` and `Journal::remove` make system calls with what was made before.
+    unsafe { Guardian::fork(work) }
 }

@@ -26,6 +26,7 @@ pub mod sample;
 pub mod schema;
 pub mod sizes;
 pub mod stacks;
+pub mod stall;
 pub mod topology;
 pub mod unit;
 pub mod verdict;
@@ -53,6 +54,7 @@ pub use run::{
 pub use sample::{Sample, Share};
 pub use sizes::{Size, Sizes, Word};
 pub use stacks::Stacks;
+pub use stall::Stalls;
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
 pub use verdict::{Answer, Evidence, Figure, Grid, Interval, Missing, Regime, Report, Stretch, Verdict};

@@ -18,9 +18,9 @@ switched="$kernel/numa_balancing $kernel/soft_watchdog /proc/sys/vm/stat_interva
   /sys/devices/virtual/workqueue/cpumask"
 now() { head -n 9 $switched; ls -d /sys/fs/cgroup/*/ 2> /dev/null; }
 
-# Whatever can be read and says the same twice, with a quiet command in between.
+# Every setting: what can be read and written, and says the same twice, with a quiet command in between.
 every() {
-  find /proc/sys /sys -type f -perm -u+r ! -path '/sys/kernel/debug/*' ! -path '/sys/kernel/tracing/*' \
+  find /proc/sys /sys -type f -perm -u+rw ! -name '*.pressure' ! -path '/sys/kernel/debug/*' ! -path '/sys/kernel/tracing/*' \
     ! -path '/sys/kernel/slab/*' -exec md5sum {} + 2> /dev/null
 }
 quiet() { tenbin quiet --cpus 1 -- "$@"; }
@@ -50,7 +50,7 @@ active=0
 while [ $kill -lt $kills ]; do
   kill=$((kill + 1))
   tenbin quiet --cpus 1 -- sleep 60 2> /dev/null & tenbin=$!
-  usleep $((RANDOM * 10))
+  usleep $((RANDOM * 15))
   [ -e /run/tenbin-settings ] && active=$((active + 1))
   guardian=
   [ $((kill % 10)) = 0 ] && guardian=$(pidof tenbin-guard)
@@ -65,5 +65,5 @@ done
 echo "killed: $kills times, $active of them while settings were switched, $both with the guardian, $left left to --restore, $bad not as before"
 every > /tmp/three
 changing /tmp/one /tmp/three | grep -vxFf /tmp/volatile > /tmp/changed
-echo "every file: $(wc -l < /tmp/one) compared, $(wc -l < /tmp/volatile) of them change by themselves, others: $(cat /tmp/changed | tr '\n' ' ' | grep . || echo none)"
+echo "every setting: $(wc -l < /tmp/one) compared, $(wc -l < /tmp/volatile) of them change by themselves, others: $(cat /tmp/changed | tr '\n' ' ' | grep . || echo none)"
 exit 0

@@ -10,6 +10,7 @@ mod noise;
 mod quiet;
 mod pictures;
 mod row;
+mod stall;
 mod several;
 pub mod table;
 mod text;
@@ -25,6 +26,7 @@ pub use page::as_page;
 pub use pictures::ratios;
 pub use quiet::{in_force, remedies};
 pub use several::as_page_of_several;
+pub use stall::stalls;
 pub(crate) use text::sheet;
 pub use text::{
     Sheet, cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, tail,

@@ -1,6 +1,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use rustix::process::{Signal, WaitOptions, getpid, kill_process, waitpid};
+
 use super::*;
 
 /// The process that a test starts finds here which folder it is to switch in, and how it is to end.
@@ -75,7 +77,7 @@ fn what_was_switched_is_put_back_and_the_guardian_is_gone() {
     let files = Files::new();
     let switched = files.switched();
     assert_eq!(files.contents(), ["0", "never"]);
-    let guardian = switched.guardian.unwrap();
+    let guardian = switched.guardian.as_ref().unwrap().pid();
     assert_eq!(switched.restore().unwrap(), []);
     assert_eq!(files.contents(), BEFORE);
     assert!(waitpid(Some(guardian), WaitOptions::NOHANG).is_err(), "it was waited for");
@@ -109,7 +111,7 @@ fn however_the_process_ends_the_settings_are_put_back() {
         let switched = Files { folder: folder.into(), _owned: None }.switched();
         println!("switched");
         if end == "both" {
-            kill_process(switched.guardian.unwrap(), Signal::KILL).unwrap();
+            kill_process(switched.guardian.as_ref().unwrap().pid(), Signal::KILL).unwrap();
             kill_process(getpid(), Signal::KILL).unwrap();
         }
         match end.parse().ok().and_then(Signal::from_named_raw) {

@@ -15,6 +15,7 @@ mod report;
 mod machine;
 mod doctor;
 mod quiet;
+mod stall;
 mod profile;
 mod environment;
 mod runs;
