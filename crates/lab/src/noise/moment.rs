@@ -16,6 +16,8 @@ pub(super) struct Moment {
     processes: Reading<Vec<Process>>,
     /// CPU time of this process, in ticks.
     own: u64,
+    /// The process that started this one.
+    parent: u32,
     pressures: [(&'static str, Reading<String>); 3],
     throttled: Reading<u64>,
 }
@@ -27,6 +29,8 @@ pub(super) struct Process {
     pub(super) name: String,
     /// CPU time of all its threads, in ticks.
     ticks: u64,
+    /// The process that started it.
+    parent: u32,
     /// The CPU that its first thread ran on last.
     pub(super) cpu: Cpu,
 }
@@ -54,14 +58,13 @@ impl Moment {
     /// Reads them; those for heat of these CPUs.
     pub(super) fn of(root: Root<'_>, cpus: &[Cpu]) -> Self {
         let pressure = |name: &'static str| (name, root.text(&format!("/proc/pressure/{name}")));
+        let stat = root.text("/proc/stat");
+        // At once: what this process does between the two would be somebody else's.
+        let own = root.text("/proc/self/stat").ok().and_then(|stat| process(0, &stat));
         Self {
-            stat: root.text("/proc/stat"),
-            // At once: what this process does between the two would be somebody else's.
-            own: root
-                .text("/proc/self/stat")
-                .ok()
-                .and_then(|stat| process(0, &stat))
-                .map_or(0, |own| own.ticks),
+            stat,
+            own: own.as_ref().map_or(0, |own| own.ticks),
+            parent: own.as_ref().map_or(0, |own| own.parent),
             interrupts: root.text("/proc/interrupts"),
             vmstat: root.text("/proc/vmstat"),
             group: control_groups(&root, "cpu").and_then(|folders| {
@@ -177,6 +180,23 @@ impl Moment {
         let processes = self.processes.as_ref().map_err(Clone::clone)?;
         Ok(processes.iter().filter(|process| process.name == name).collect())
     }
+
+    /// Whether this process runs below that one.
+    pub(super) fn descends_from(&self, process: &Process) -> bool {
+        let processes = self.processes.as_deref().unwrap_or_default();
+        let mut parent = self.parent;
+        // A process that is gone meanwhile ends the chain; no chain is longer than there are processes.
+        for _ in 0..=processes.len() {
+            if parent == process.pid {
+                return true;
+            }
+            match processes.iter().find(|other| other.pid == parent) {
+                Some(next) => parent = next.parent,
+                None => break,
+            }
+        }
+        false
+    }
 }
 
 impl Spent {
@@ -225,7 +245,8 @@ fn process(pid: u32, stat: &str) -> Option<Process> {
     let fields: Vec<&str> = after.split(' ').collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     let cpu = Cpu(u32::try_from(field(39)?).ok()?);
-    Some(Process { pid, name, ticks: field(14)? + field(15)?, cpu })
+    let parent = u32::try_from(field(4)?).ok()?;
+    Some(Process { pid, name, ticks: field(14)? + field(15)?, parent, cpu })
 }
 
 /// How often the processor slowed this CPU's core and package down (`arch/x86/kernel/cpu/mce/therm_throt.c`).

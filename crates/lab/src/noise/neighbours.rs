@@ -162,7 +162,9 @@ fn runnable(sight: &Sight<'_>) -> Reading<Symptom> {
 }
 
 fn another(sight: &Sight<'_>) -> Reading<Symptom> {
-    let others = sight.after.named("tenbin")?;
+    // One that this process runs under waits for it (`tenbin quiet`).
+    let mut others = sight.after.named("tenbin")?;
+    others.retain(|other| !sight.after.descends_from(other));
     let numbers = comma(others.iter().map(|process| process.pid));
     Ok(match others.len() {
         0 => Symptom::quiet("none runs"),

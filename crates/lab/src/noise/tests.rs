@@ -407,6 +407,17 @@ fn an_interrupt_that_is_given_anew_counts_from_0() {
 }
 
 #[test]
+fn a_tenbin_that_runs_this_one_is_no_other() {
+    const REST: &str = "7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2 0 0 0\n";
+    let own = format!("7 (tenbin) R 60 {REST}");
+    let (shell, quiet) = (format!("60 (sh) S 55 {REST}"), format!("55 (tenbin) S 1 {REST}"));
+    let [own, shell, quiet] = [&own, &shell, &quiet].map(|text| text.clone().leak() as &str);
+    let under = [("/proc/self/stat", own), ("/proc/60/stat", shell), ("/proc/55/stat", quiet)];
+    let noises = seen(&under, &[], &facts(), &[0, 1]);
+    assert!(at_work(&noises).is_empty(), "{noises:#?}");
+}
+
+#[test]
 fn the_process_that_used_the_cpus_is_named() {
     let later = [
         ("/proc/stat", "cpu0 105 0 100 905 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\nprocs_running 1\n"),
