@@ -20,10 +20,11 @@ use std::time::Duration;
 use tenbin_metal::child;
 use tenbin_metal::machine::{Reading, Root};
 use tenbin_model::machine::Observed;
-use tenbin_model::noise::{Diagnosis, Disturbance, Noise};
+use tenbin_model::noise::{Diagnosis, Disturbance, Noise, RemedyState};
 use tenbin_model::{Cpu, Descriptor, Machine, Order, Picoseconds};
 
 use crate::experiment::{Aspect, Experiment, Unfit};
+use crate::quiet::Plan;
 use crate::survey;
 use moment::{Moment, Spent};
 
@@ -99,7 +100,16 @@ pub fn examine(machine: &Machine, cpus: &[Cpu], names: &[String]) -> Result<Diag
         questions: names.to_vec(),
         cpus: cpus.clone(),
         sources: sight.noises(&asked),
+        remedies: remedies(&cpus)?,
     })
+}
+
+/// The remedies that could be taken for a command on these CPUs. Those that need CPUs of its own are among
+/// them where it has not got all.
+fn remedies(cpus: &[Cpu]) -> Result<Vec<String>, Unfit> {
+    let is_part = survey::cpus(None)?.iter().any(|cpu| !cpus.contains(cpu));
+    let remedies = Plan::new(is_part.then(|| cpus.to_vec()), &[])?.remedies();
+    Ok(remedies.in_state(RemedyState::Possible).map(|remedy| remedy.name.clone()).collect())
 }
 
 /// Every source there is.

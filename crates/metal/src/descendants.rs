@@ -100,6 +100,24 @@ pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
     text.split_whitespace().filter_map(|it| it.parse().ok()).collect()
 }
 
+/// CPU time in ticks of a process and of all below it, with that of those that they have waited for. None
+/// where the kernel does not let this one see it.
+pub(crate) fn ticks(process: i32) -> Option<u64> {
+    let mut sum = 0;
+    let mut next = vec![process];
+    while let Some(process) = next.pop() {
+        // One that has ended meanwhile is waited for by its parent, or was of none.
+        let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { continue };
+        // utime, stime, cutime and cstime, fields 14 to 17 (proc_pid_stat(5)): the third is behind the name.
+        let fields = stat.rsplit_once(") ")?.1.split(' ').skip(14 - 3).take(4);
+        sum += fields.map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+        for thread in numbers(&format!("/proc/{process}/task")) {
+            next.extend(children(process, thread));
+        }
+    }
+    Some(sum)
+}
+
 /// The memory of a process and of all below it, a page that several have divided among them (PSS,
 /// `Documentation/filesystems/proc.rst`). None where the kernel does not let this one see it.
 pub fn memory(process: u32) -> Option<Bytes> {
@@ -120,4 +138,29 @@ pub fn memory(process: u32) -> Option<Bytes> {
 pub(crate) fn numbers(folder: &str) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_process_has_that_of_what_it_waited_for() {
+        let own = getpid().as_raw_nonzero().get();
+        let before = ticks(own).unwrap();
+        // A loop of a shell takes some milliseconds, and a tick is ten.
+        let line = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done";
+        for _ in 0..1000 {
+            assert!(Command::new("sh").args(["-c", line]).status().unwrap().success());
+            if ticks(own).unwrap() > before {
+                return;
+            }
+        }
+        panic!("a thousand loops took no time");
+    }
+
+    #[test]
+    fn a_process_that_is_gone_has_none() {
+        assert_eq!(ticks(i32::MAX), Some(0));
+    }
 }

@@ -10,9 +10,11 @@
 
 use std::sync::Arc;
 
+use rustix::process::getpid;
 use tenbin_model::{Cpu, Picoseconds, Probe};
 
 use crate::clock::Clock;
+use crate::descendants;
 use crate::exchange::{Exchange, Protocol};
 use crate::fault::Fault;
 use crate::kernels;
@@ -42,10 +44,13 @@ pub fn probe(clock: Clock, cpus: &[Cpu]) -> Probe {
         }
     }
     let stat = std::fs::read_to_string(STAT).ok();
-    let stolen = stat.and_then(|text| stolen(&text, &unique, rustix::param::clock_ticks_per_second()));
+    let own = descendants::ticks(getpid().as_raw_nonzero().get());
+    let ticks = rustix::param::clock_ticks_per_second();
+    let stolen = stat.as_ref().and_then(|text| stolen(text, &unique, ticks));
+    let others = stat.as_ref().zip(own).and_then(|(text, own)| others(text, own, ticks));
     unique.truncate(2);
     let (spins, line) = timed(clock, &unique).unwrap_or_default();
-    Probe { stolen, spins, line, ..Probe::default() }
+    Probe { stolen, others, spins, line, ..Probe::default() }
 }
 
 /// Time of the loop on each of these CPUs, one or two; and of a line between them.
@@ -101,9 +106,21 @@ fn stolen(text: &str, cpus: &[Cpu], ticks_per_second: u64) -> Option<Picoseconds
         // user nice system idle iowait irq softirq steal, behind the name.
         line.split_ascii_whitespace().nth(8)?.parse().ok()
     };
-    let ticks = cpus.iter().map(of).sum::<Option<u64>>()?;
+    Some(time(cpus.iter().map(of).sum::<Option<u64>>()?, ticks_per_second))
+}
+
+/// The time that the machine's CPUs worked, by the text of `/proc/stat`, less these ticks.
+fn others(text: &str, own: u64, ticks_per_second: u64) -> Option<Picoseconds> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let columns: Vec<u64> = line.split_ascii_whitespace().map_while(|column| column.parse().ok()).collect();
+    // user nice system idle iowait irq softirq steal.
+    let [user, nice, system, _, _, irq, softirq, ..] = columns[..] else { return None };
+    Some(time((user + nice + system + irq + softirq).saturating_sub(own), ticks_per_second))
+}
+
+fn time(ticks: u64, ticks_per_second: u64) -> Picoseconds {
     let tick = Picoseconds::from_millis(1_000).0 / ticks_per_second.max(1);
-    Some(Picoseconds(ticks.saturating_mul(tick)))
+    Picoseconds(ticks.saturating_mul(tick))
 }
 
 #[cfg(test)]
@@ -121,6 +138,14 @@ mod tests {
         };
         assert_eq!((seconds(&[0, 1]), seconds(&[10]), seconds(&[2])), (Some(10.0), Some(2.0), None));
         assert_eq!(stolen("cpu0 1 2 3 4\n", &[Cpu(0)], 100), None);
+    }
+
+    #[test]
+    fn time_of_others_is_what_is_left_of_the_time_that_cpus_worked() {
+        let text = "cpu  900 50 700 99999 99999 30 20 1200 0 0\ncpu0 1 0 1 1 0 0 0 300 0 0\n";
+        assert_eq!(others(text, 700, 100).map(Picoseconds::as_seconds), Some(10.0));
+        assert_eq!(others(text, 9_999, 100), Some(Picoseconds(0)));
+        assert_eq!(others("cpu  1 2 3 4\n", 0, 100), None);
     }
 
     #[test]

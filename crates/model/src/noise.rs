@@ -16,6 +16,9 @@ pub struct Diagnosis {
     pub questions: Vec<String>,
     /// Every source that matters to them, those first that disturb now.
     pub sources: Vec<Noise>,
+    /// Remedies that `tenbin quiet` could take for a command on these CPUs.
+    #[serde(default)]
+    pub remedies: Vec<String>,
 }
 
 /// One source of noise.

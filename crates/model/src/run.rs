@@ -172,6 +172,10 @@ pub struct Probe {
     /// the machine began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen: Option<Picoseconds>,
+    /// Time of all CPUs of the machine, in user mode and in the kernel, that was neither this program's nor
+    /// that of a process which it started, all together, since the machine began. It counts in ticks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Picoseconds>,
     /// Time of a fixed loop of dependent additions on each of the cell's CPUs, as they are named, each once,
     /// two at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

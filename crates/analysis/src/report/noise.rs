@@ -2,7 +2,7 @@
 
 use tenbin_document::words::{comma, counted, first};
 use tenbin_document::{Block, Document};
-use tenbin_model::machine::cpus_in_words;
+use tenbin_model::machine::{cpu_ranges, cpus_in_words};
 use tenbin_model::noise::{Diagnosis, Disturbance, Noise};
 use tenbin_model::words::{capitalised, semicolon};
 
@@ -33,6 +33,22 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Document {
     for noise in unseen {
         let text = format!("{}: {}", noise.source, noise.seen);
         document.push(Block::Paragraph { indent: 2, hang: 2, text });
+    }
+    if !diagnosis.remedies.is_empty() {
+        // That one is there where the command would have some CPUs only.
+        let cpus = match diagnosis.remedies.iter().any(|remedy| remedy == "cpus") {
+            true => format!("--cpus {} ", cpu_ranges(&diagnosis.cpus)),
+            false => String::new(),
+        };
+        let text = format!(
+            "`tenbin quiet {cpus}-- COMMAND` can take and undo {}: {}.",
+            match diagnosis.remedies.len() {
+                1 => "a remedy".into(),
+                count => format!("{count} remedies"),
+            },
+            comma(&diagnosis.remedies)
+        );
+        document.space().paragraph(0, text);
     }
     document
 }
@@ -111,18 +127,20 @@ mod tests {
             watched: Picoseconds::from_millis(100),
             questions: Vec::new(),
             sources,
+            remedies: Vec::new(),
         }
     }
 
     #[test]
     fn a_diagnosis_begins_with_its_answer() {
-        let all = of(vec![
+        let mut all = of(vec![
             noise("steal", Disturbance::Active, &[]),
             noise("turbo", Disturbance::Possible, &[]),
             noise("swap", Disturbance::Possible, &["caches", "numa"]),
             noise("merging", Disturbance::Quiet, &["caches"]),
             noise("tracing", Disturbance::NotObservable, &[]),
         ]);
+        all.remedies = vec!["governor".into(), "interrupts".into()];
         insta::assert_snapshot!(diagnosis(&all).text(80));
     }
 

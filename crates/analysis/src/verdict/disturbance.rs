@@ -17,6 +17,9 @@ const UNSTEADY: f64 = 1.1;
 /// Forced switches a second from which on others ran: a scheduler's slice is some milliseconds.
 const FORCED: f64 = 20.0;
 
+/// The part of a CPU's time from which on others are named who used it while a command ran.
+const USED: f64 = 0.05;
+
 /// The most that is named.
 const MOST: usize = 2;
 
@@ -47,8 +50,23 @@ pub(super) fn disturbances(descriptor: &Descriptor, cell: &Cell) -> Vec<String> 
             seen.push(format!("others took the CPUs {} times a second", three_digits(forced / seconds)));
         }
     }
+    // A command's processes are on any CPU, and so are others'.
+    if descriptor.is_of_user()
+        && let Some((used, time)) = used(cell)
+        && used > time * USED
+    {
+        seen.push(format!("others used {} of a CPU's time", percent(used / time)));
+    }
     seen.truncate(MOST);
     seen
+}
+
+/// The time that others used between the first probe and the last one, and how long that was, in seconds.
+fn used(cell: &Cell) -> Option<(f64, f64)> {
+    let (first, last) = (cell.probes.first()?, cell.probes.last()?);
+    let used = last.others?.as_seconds() - first.others?.as_seconds();
+    let time = last.since.as_seconds() - first.since.as_seconds();
+    (time > 0.0).then_some((used, time))
 }
 
 #[cfg(test)]
@@ -90,6 +108,25 @@ mod tests {
         );
     }
 
+    fn of_user(descriptor: &Descriptor) -> Descriptor {
+        Descriptor { subject: String::new(), ..descriptor.clone() }
+    }
+
+    #[test]
+    fn others_are_named_where_a_command_is_weighed() {
+        let cost = descriptor(Quantity::NanosecondsPerOperation);
+        let others = |a_second: u64| {
+            move |block: u32| Probe {
+                others: Some(Picoseconds::from_millis(500_000 + a_second * u64::from(block))),
+                ..Probe::default()
+            }
+        };
+        let busy = probed(others(300));
+        assert_eq!(disturbances(&of_user(&cost), &busy), ["others used 30 % of a CPU's time"]);
+        assert!(disturbances(&cost, &busy).is_empty());
+        assert!(disturbances(&of_user(&cost), &probed(others(40))).is_empty());
+    }
+
     #[test]
     fn forced_switches_disturb_only_workers_that_are_alone() {
         let mut cell = cell(20, 1.0, 0.5, Ended::Budget, 1);
@@ -97,8 +134,7 @@ mod tests {
         let cost = descriptor(Quantity::NanosecondsPerOperation);
         let [named] = &disturbances(&cost, &cell)[..] else { panic!("one is expected") };
         assert!(named.starts_with("others took the CPUs "), "{named}");
-        let of_user = Descriptor { subject: String::new(), ..cost.clone() };
-        assert!(disturbances(&of_user, &cell).is_empty());
+        assert!(disturbances(&of_user(&cost), &cell).is_empty());
         cell.arrangement.cpus = vec![Cpu(0), Cpu(0)];
         assert!(disturbances(&cost, &cell).is_empty());
     }
