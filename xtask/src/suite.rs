@@ -150,7 +150,8 @@ fn documentation(workspace: &Workspace) -> Result<(), Failure> {
 
 /// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of
 /// mappings that is a process's own, what a forked child has in common, the system call that a process waits
-/// in, this very program as another process. Those of processes run in a guest of the architecture instead.
+/// in, the time that it took, this very program as another process. Those of processes run in a guest of the
+/// architecture instead.
 const OF_A_KERNEL: &[&str] = &[
     guests::OF_PROCESSES[0],
     guests::OF_PROCESSES[1],
@@ -160,6 +161,9 @@ const OF_A_KERNEL: &[&str] = &[
     "a_thread_that_waits_is_seen_in_its_call",
     "however_the_process_ends",
     "a_child_that_is_forked_meanwhile",
+    "a_journal_",
+    "a_fixed_layout_is_a_personality",
+    "the_time_of_a_process_has",
 ];
 
 /// The tests of the crate that holds the machine code, built for and run as `architecture`.

@@ -48,6 +48,7 @@ pub fn analyses() -> tenbin_analysis::Analyses {
     tenbin_analysis::Analyses(
         own.chain([
             environment::ENVIRONMENT,
+            quiet::effects::EFFECTS,
             weigh::COMMANDS,
             weigh::CLAIMS,
             weigh::CLAIMS_OF_FUNCTIONS,

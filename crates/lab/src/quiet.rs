@@ -5,6 +5,7 @@
 //! under a guardian and a journal ([`tenbin_metal::knobs`]).
 
 mod devices;
+pub mod effects;
 mod kernel;
 mod processor;
 #[cfg(test)]

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use std::num::NonZero;
 use std::process;
 
-use rustix::process::{Resource, geteuid, getrlimit, setpriority_process};
-use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use rustix::io::Errno;
+use rustix::process::{Resource, geteuid, getpriority_process, getrlimit, setpriority_process};
+use rustix::thread::{CpuSet, current_timer_slack, sched_setaffinity, set_current_timer_slack};
 use tenbin_model::Cpu;
 
 use crate::fault::Fault;
 use crate::knobs::can_be_set;
+use crate::pin::allowed_cpus;
 
 /// Where a bound on the time to wake is asked for (`Documentation/power/pm_qos_interface.rst`).
 const LATENCY: &str = "/dev/cpu_dma_latency";
@@ -52,6 +54,20 @@ impl Attribute {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The same attribute as this thread has it now. None where it is nothing that could be set back so.
+    ///
+    /// # Errors
+    /// [`Fault::System`] with the kernel's reason.
+    pub fn now(&self) -> Result<Option<Self>, Fault> {
+        let fault = |error: Errno| Fault::system("read an attribute of this thread", error);
+        Ok(match self {
+            Self::Cpus(_) => Some(Self::Cpus(allowed_cpus()?)),
+            Self::Niceness(_) => Some(Self::Niceness(getpriority_process(None).map_err(fault)?)),
+            Self::TimerSlack(_) => NonZero::new(current_timer_slack().map_err(fault)?).map(Self::TimerSlack),
+            Self::FixedLayout | Self::NoIdleStates | Self::Group(_) => None,
+        })
     }
 
     /// Sets it, for this thread where it is a thread's. What is given back has to be kept for as long as it
@@ -124,8 +140,14 @@ mod tests {
         let last = vec![*cpus.last().unwrap()];
         let expected = last.clone();
         let pinned = thread::spawn(move || {
-            Attribute::Cpus(last).set().unwrap();
-            crate::allowed_cpus().unwrap()
+            let attribute = Attribute::Cpus(last);
+            let before = attribute.now().unwrap().unwrap();
+            attribute.set().unwrap();
+            assert_eq!(attribute.now().unwrap(), Some(attribute));
+            let pinned = crate::allowed_cpus().unwrap();
+            before.set().unwrap();
+            assert_eq!(Attribute::Cpus(crate::allowed_cpus().unwrap()), before);
+            pinned
         });
         assert_eq!(pinned.join().unwrap(), expected);
         assert_eq!(crate::allowed_cpus().unwrap(), cpus);

@@ -163,6 +163,15 @@ impl Switched {
         Err(Fault::system(format!("set {path} to {}", value.reads), error))
     }
 
+    /// Has one of the settings that are guarded be again what it was; it stays guarded.
+    ///
+    /// # Errors
+    /// [`Fault::System`] where the kernel does not take that.
+    pub fn reset(&self, path: &str) -> Result<(), Fault> {
+        let Some(at) = self.switches.iter().position(|switch| switch.path() == path) else { return Ok(()) };
+        self.changes[at].undo().map(drop).map_err(|error| stuck(&self.changes[at], error))
+    }
+
     /// Undoes everything, the last first, and lets the guardian go. Gives what somebody else has set
     /// meanwhile, which stays.
     ///

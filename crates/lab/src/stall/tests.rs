@@ -171,7 +171,9 @@ fn a_guest_is_stopped_by_its_monitor() {
     let stalls = stall(&request(Target::Guest(path.clone()), 20)).unwrap();
     assert!(stalls.achieved[0] >= Picoseconds::from_millis(20));
     assert_eq!(stalls.target, format!("the guest behind {}", path.display()));
-    let commands: Vec<String> = monitor.join().unwrap();
+    let mut commands: Vec<String> = monitor.join().unwrap();
+    // The guardian may have been as quick.
+    commands.dedup();
     let expected = ["qmp_capabilities", "query-status", "stop", "cont"];
     assert_eq!(commands, expected.map(|command| format!("{{\"execute\":\"{command}\"}}")));
 }

@@ -78,6 +78,9 @@ fn what_was_switched_is_put_back_and_the_guardian_is_gone() {
     let switched = files.switched();
     assert_eq!(files.contents(), ["0", "never"]);
     let guardian = switched.guardian.as_ref().unwrap().pid();
+    switched.reset(&files.path("huge")).unwrap();
+    assert_eq!(files.contents(), ["0", "madvise"]);
+    switched.set(&files.path("huge"), "always").unwrap();
     assert_eq!(switched.restore().unwrap(), []);
     assert_eq!(files.contents(), BEFORE);
     assert!(waitpid(Some(guardian), WaitOptions::NOHANG).is_err(), "it was waited for");
