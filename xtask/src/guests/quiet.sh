@@ -36,17 +36,16 @@ every > /tmp/two
 changing /tmp/one /tmp/two > /tmp/volatile
 echo "during: $(diff /tmp/before /tmp/during | grep -c '^+[^+]') lines differ"
 now | cmp - /tmp/before && echo "after: as before"
-quiet tenbin quiet --cpus 1 true; echo "nested: $?"
-quiet false; echo "status: $?"
-tenbin quiet --what page-merging,deadline-server true; echo "by name: $?"
-tenbin quiet --restore
-
 # With another group there is no first one and no last one: those have the kernel patch its own code
 # (cpusets_enabled()), and an emulator of several CPUs now and then executes the breakpoint that was there meanwhile.
 echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control
 mkdir /sys/fs/cgroup/other
 now > /tmp/before
 every > /tmp/one
+quiet tenbin quiet --cpus 1 true; echo "nested: $?"
+quiet false; echo "status: $?"
+tenbin quiet --what page-merging,deadline-server true; echo "by name: $?"
+tenbin quiet --restore
 
 # Killed at random moments, every tenth with its guardian: then whoever comes next has it to do.
 bad=0
