@@ -14,7 +14,8 @@ const SCRIPT: &str = include_str!("quiet.sh");
 const KILLS: &str = "60";
 
 /// How often it is tried where the kernel panics. It patches its own code when such settings are switched
-/// (static keys), and an emulator of several CPUs now and then executes the breakpoint that was there meanwhile.
+/// (static keys), and an emulator of several CPUs now and then executes the breakpoint that was there
+/// meanwhile.
 const ATTEMPTS: usize = 3;
 
 /// What it must say.
