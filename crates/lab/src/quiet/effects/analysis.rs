@@ -143,13 +143,15 @@ fn findings(trial: &Trial, answers: &[Answer]) -> Vec<Finding> {
             format!("a probability of {} that one of all is wrong", percent(trial.descriptor.level)),
         ));
     }
-    let is_changed = |cell: &&Cell| {
-        spread(cell, level(trial)).is_some_and(|(_, Interval { low, high })| low > 1.0 || high < 1.0)
-    };
-    let changed = comma(trial.cells.iter().filter(is_changed).map(|cell| &cell.arrangement.label));
+    let changed = trial.cells.iter().filter_map(|cell| {
+        let (middle, interval) = spread(cell, level(trial))?;
+        let is_changed = interval.low > 1.0 || interval.high < 1.0;
+        is_changed.then(|| format!("{} {}", cell.arrangement.label, in_interval((middle, interval))))
+    });
+    let changed = comma(changed);
     if !changed.is_empty() {
         findings.push(finding(
-            format!("Times differ more or less from each other with it: {changed}."),
+            format!("How far times differ from each other changes with it: {changed}."),
             "of the factors by which two epochs of a block differ, with the remedy over without it, the median",
             format!("intervals by the sign test; a probability of {} that one of all is wrong", percent(trial.descriptor.level)),
         ));
