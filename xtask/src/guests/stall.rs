@@ -13,7 +13,7 @@ const SCRIPT: &str = include_str!("stall.sh");
 /// What it must say.
 const ANSWERS: &[&str] = &[
     "one: CPU 1 stood still for 20.0 ms and ",
-    "all: CPUs 0-1 stood still for 20.0 ms and ",
+    "all: CPUs 0-1 stood still for 20.0 ms",
     "under a command: `usleep 300000` ended with exit status: 0 after ",
     "CPU 1 stood still ",
     "as nobody: tenbin: Refused: ",
