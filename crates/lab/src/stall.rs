@@ -15,7 +15,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use tenbin_metal::child::{self, End, monotonic};
+use tenbin_metal::child::{self, EVER, End, monotonic};
 use tenbin_metal::machine::Root;
 use tenbin_metal::stall::{Stall, sync_disks};
 use tenbin_metal::{Fault, profiler};
@@ -121,8 +121,6 @@ fn stopping(
     every: Duration,
     stop: &mut dyn FnMut() -> Result<(), Fault>,
 ) -> Result<(End, Duration), Fault> {
-    /// Longer than any command.
-    const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     let (over, ended) = channel::<()>();
     thread::scope(|scope| {
         let started = monotonic();

@@ -50,6 +50,9 @@ pub(crate) fn die_with(parent: Pid) -> Result<(), Errno> {
     if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH) }
 }
 
+/// Longer than any command: a deadline for one that has none.
+pub const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 /// What a child may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {

@@ -98,7 +98,10 @@ pub fn can_be_set(path: &str) -> Result<(), Fault> {
 }
 
 /// What the file says now: its word, or the one in brackets where all that it may be are listed.
-fn word(path: &str) -> Result<String, Fault> {
+///
+/// # Errors
+/// [`Fault::System`] where it cannot be read.
+pub fn word(path: &str) -> Result<String, Fault> {
     let text = fs::read(path).map_err(|error| Fault::system(format!("read {path}"), error))?;
     Ok(String::from_utf8_lossy(chosen(&text)).into_owned())
 }

@@ -213,10 +213,7 @@ impl Taken {
     /// Whether the machine and this thread are as they are to be where it is taken.
     fn is_in_force(&self) -> Result<bool, Fault> {
         for (path, value) in &self.settings {
-            let text = std::fs::read_to_string(path);
-            let text = text.map_err(|error| Fault::system(format!("read {path}"), error))?;
-            let now = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-            if now.map_or(text.trim(), |(word, _)| word) != value {
+            if knobs::word(path)? != *value {
                 return Ok(false);
             }
         }

@@ -1,13 +1,12 @@
 //! `tenbin quiet`: noise kept away from a command, and everything put back.
 
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Args;
 use tenbin_analysis::report;
 use tenbin_lab::quiet::{self, Plan, USUAL};
 use tenbin_lab::survey::cpus;
-use tenbin_metal::child::{self, End};
+use tenbin_metal::child::{self, EVER, End};
 use tenbin_metal::knobs::{self, Overridden, Restored};
 use tenbin_model::Remedies;
 use tenbin_model::words::{comma, counted};
@@ -48,9 +47,6 @@ pub const VERB: Verb = Verb {
     words: &[("what", || [USUAL.to_owned()].into_iter().chain(quiet::names()).collect())],
     ..Verb::of::<Quiet>("quiet")
 };
-
-/// Longer than any command.
-const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Work for Quiet {
     fn run(self) -> Result<Answer, Trouble> {
