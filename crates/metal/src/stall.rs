@@ -13,7 +13,7 @@ use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, S
 use aya::programs::{PerfEvent, ProgramError};
 use aya::{Ebpf, EbpfLoader, Pod};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, getsid, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 use tenbin_model::Cpu;
 use tenbin_model::machine::cpus_in_words;
@@ -288,12 +288,26 @@ impl Pidfd {
     }
 }
 
-/// The session of this process.
+/// The session of this process, as `/proc` numbers it: 0 where its leader is outside of this namespace of
+/// processes. rustix's `getsid` takes 0 for impossible.
 pub fn session() -> i32 {
-    getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get())
+    // SAFETY: getsid(2) of 0 is about the caller, and reads no memory.
+    unsafe { libc::getsid(0) }
 }
 
 /// Has the kernel write to disks what it has not yet (sync(2)).
 pub fn sync_disks() {
     rustix::fs::sync();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_session_is_that_of_proc_also_where_its_leader_is_outside() {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let mut fields = stat.rsplit_once(") ").unwrap().1.split_whitespace();
+        assert_eq!(session().to_string(), fields.nth(3).unwrap());
+    }
 }

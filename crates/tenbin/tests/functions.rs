@@ -473,7 +473,8 @@ fn a_worker_that_is_none_is_named_and_gone() {
     for (run, words) in [
         (r#"puts("soon")"#, "which is not a time in nanoseconds"),
         (r#"printf("%llu %llu\n", t * 1000 + 1000000, e)"#, "its clock is wrong"),
-        (r#"printf("%llu %llu\n", t / 2, e)"#, "its clock is wrong"),
+        // Which of its flaws a busy machine shows first, nobody knows; the tests of `growth` hold each.
+        (r#"printf("%llu %llu\n", t / 2, e)"#, "`./bad` was not timed, because "),
         (r#"printf("%llu %llu\n", n > 100 ? 10000000 : t, e)"#, "clock is wrong"),
         (r#"printf("%llu %llu\n", t, e + 1)"#, "and the first one with"),
         (r#"fputs("no more\n", stderr); exit(1)"#, "ended with status 1 (no more)"),

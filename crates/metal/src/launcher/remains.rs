@@ -1,8 +1,8 @@
 //! What commands leave running, which comes to whoever started them.
 
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpgid, getpid, kill_process, kill_process_group, test_kill_process_group,
-    wait, waitpid,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, test_kill_process_group, wait,
+    waitpid,
 };
 
 /// Who may go on of what commands left running.
@@ -52,7 +52,14 @@ impl Remains {
 
     /// The children that may not go on.
     fn strangers(&self) -> Vec<Pid> {
-        let is_of_a_group = |child| getpgid(Some(child)).is_ok_and(|group| self.groups.contains(&group));
+        // One of a group outside of this namespace of processes has 0, which rustix's `getpgid` takes for
+        // impossible.
+        let group = |child: Pid| {
+            // SAFETY: getpgid(2) reads no memory.
+            unsafe { libc::getpgid(child.as_raw_nonzero().get()) }
+        };
+        let is_of_a_group =
+            |child| Pid::from_raw(group(child).max(0)).is_some_and(|group| self.groups.contains(&group));
         let may_not = |&child: &Pid| !self.known.contains(&child) && !is_of_a_group(child);
         children().into_iter().filter(may_not).collect()
     }
