@@ -6,7 +6,7 @@ use std::path::Path;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::var("OUT_DIR")?;
-    for name in ["profile", "records", "sample", "stall"] {
+    for name in ["profile", "records", "sample", "stall", "watch"] {
         let object = format!("bpf/{name}.bpf.o");
         println!("cargo::rerun-if-changed={object}");
         let packed = miniz_oxide::deflate::compress_to_vec(&fs::read(object)?, 10);

@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 const CLANG: &str = "clang-14";
 
 /// The programs: `bpf/NAME.bpf.c`, and the object beside it.
-const NAMES: [&str; 4] = ["profile", "records", "sample", "stall"];
+const NAMES: [&str; 5] = ["profile", "records", "sample", "stall", "watch"];
 
 pub(crate) fn needs() -> Vec<Requirement> {
     vec![

@@ -10,6 +10,7 @@ pub mod across;
 pub mod analysis;
 pub mod calibration;
 pub mod comparable;
+pub mod gaps;
 pub mod processes;
 pub mod profile;
 pub mod report;

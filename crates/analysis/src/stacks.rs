@@ -6,7 +6,7 @@ mod firefox;
 mod folded;
 mod perfetto;
 mod pprof;
-mod protobuf;
+pub(crate) mod protobuf;
 mod speedscope;
 
 use std::cmp::Reverse;

@@ -29,6 +29,7 @@ pub mod stall;
 pub mod survey;
 pub mod trace;
 mod walk;
+pub mod watch;
 pub mod weigh;
 pub mod workers;
 mod workload;

@@ -258,7 +258,7 @@ const KERNEL_NAMES: &[&str] = &["tsc", "hyperv_clocksource_tsc_page", "kvm-clock
 /// serialises dispatch on every kernel since 4.15.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn counter() -> u64 {
+pub(crate) fn counter() -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: RDTSC and LFENCE are in every x86-64 CPU and touch the named registers only. User mode may
     // execute RDTSC: the vDSO does, and a process that forbade it itself (PR_SET_TSC) gets a signal.
@@ -276,7 +276,7 @@ const KERNEL_NAMES: &[&str] = &["arch_sys_counter"];
 /// ISB on both sides: the Arm ARM (D12, self-synchronised reads) lets CNTVCT_EL0 be read early.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-fn counter() -> u64 {
+pub(crate) fn counter() -> u64 {
     let ticks: u64;
     // SAFETY: Linux lets user space read CNTVCT_EL0 (the vDSO does); nothing else is touched.
     unsafe {
@@ -293,7 +293,7 @@ const KERNEL_NAMES: &[&str] = &["riscv_clocksource"];
 /// FENCE orders memory before and after; RISC-V has no unprivileged instruction barrier for CSR reads.
 #[cfg(target_arch = "riscv64")]
 #[inline(always)]
-fn counter() -> u64 {
+pub(crate) fn counter() -> u64 {
     let ticks: u64;
     // SAFETY: Linux lets user space read TIME (the vDSO does); nothing else is touched.
     unsafe {

@@ -54,6 +54,7 @@ pub mod tracepoints;
 pub mod usage;
 pub mod vdso;
 pub mod vmstat;
+pub mod watch;
 
 pub use c_library::c_library;
 pub use cached_file::CachedFile;

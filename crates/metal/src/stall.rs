@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use tenbin_model::machine::cpus_in_words;
 use crate::child::monotonic;
 use crate::fault::Fault;
 use crate::guardian::Guardian;
+use crate::pin::Pin;
 use crate::profiler::{Unattached, chain, unattached};
 
 /// The program, as the build script packed it.
@@ -120,9 +122,19 @@ impl Stall {
             patience: nanoseconds(PATIENCE),
             cpus: self.cpus.len() as u64,
         };
-        let begun = monotonic();
-        self.order(order).map_err(of_map)?;
-        let ended = self.ended(begun + duration + PATIENCE + DELAY, duration);
+        let over = AtomicBool::new(false);
+        let ended = thread::scope(|scope| {
+            // A CPU that idles may see its clock late, and the others would be held until it does.
+            for &cpu in &self.cpus {
+                let over = &over;
+                scope.spawn(move || awake(cpu, over));
+            }
+            let begun = monotonic();
+            let ordered = self.order(order);
+            let ended = ordered.and_then(|()| self.ended(begun + duration + PATIENCE + DELAY, duration));
+            over.store(true, Ordering::Relaxed);
+            ended
+        });
         for link in links {
             let detached = program(&mut self.loaded).and_then(|program| program.detach(link));
             detached.map_err(of_program)?;
@@ -163,6 +175,15 @@ impl Stall {
                 return Ok(all);
             }
             thread::sleep(TICK);
+        }
+    }
+}
+
+/// Keeps a CPU from idling until it is over; one that this thread may not run on has others to do that.
+fn awake(cpu: Cpu, over: &AtomicBool) {
+    if let Ok(_pin) = Pin::hold(cpu) {
+        while !over.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
         }
     }
 }

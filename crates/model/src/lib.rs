@@ -30,6 +30,7 @@ pub mod stall;
 pub mod topology;
 pub mod unit;
 pub mod verdict;
+pub mod watch;
 pub mod words;
 
 pub use architecture::{Architecture, NotAnArchitecture};
@@ -58,3 +59,4 @@ pub use stall::Stalls;
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
 pub use verdict::{Answer, Evidence, Figure, Grid, Interval, Missing, Regime, Report, Stretch, Verdict};
+pub use watch::{Cause, Gap, Gaps, WatchLine};

@@ -14,6 +14,7 @@ mod stall;
 mod several;
 pub mod table;
 mod text;
+mod watch;
 
 pub use blame::{blame, contracts};
 pub(crate) use brief::with_brief;
@@ -32,6 +33,7 @@ pub use text::{
     Sheet, cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, tail,
     with_caveat,
 };
+pub use watch::{gap, gaps};
 
 #[cfg(test)]
 mod tests;

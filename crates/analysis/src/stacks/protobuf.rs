@@ -2,8 +2,8 @@
 
 /// The fields of a message, written one after the other.
 #[derive(Default)]
-pub(super) struct Message {
-    pub(super) bytes: Vec<u8>,
+pub(crate) struct Message {
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Message {
@@ -16,7 +16,7 @@ impl Message {
     }
 
     /// A number; 0 is what a field is that does not stand there.
-    pub(super) fn number(&mut self, field: u32, value: u64) -> &mut Self {
+    pub(crate) fn number(&mut self, field: u32, value: u64) -> &mut Self {
         if value != 0 {
             self.varint(u64::from(field) << 3);
             self.varint(value);
@@ -25,7 +25,7 @@ impl Message {
     }
 
     /// Text, bytes or a packed list.
-    pub(super) fn bytes(&mut self, field: u32, value: &[u8]) -> &mut Self {
+    pub(crate) fn bytes(&mut self, field: u32, value: &[u8]) -> &mut Self {
         self.varint(u64::from(field) << 3 | 2);
         self.varint(value.len() as u64);
         self.bytes.extend_from_slice(value);
@@ -33,12 +33,12 @@ impl Message {
     }
 
     /// A message within this one.
-    pub(super) fn message(&mut self, field: u32, value: &Self) -> &mut Self {
+    pub(crate) fn message(&mut self, field: u32, value: &Self) -> &mut Self {
         self.bytes(field, &value.bytes)
     }
 
     /// Numbers, packed.
-    pub(super) fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) -> &mut Self {
+    pub(crate) fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) -> &mut Self {
         let mut list = Self::default();
         values.into_iter().for_each(|value| list.varint(value));
         self.message(field, &list)
@@ -46,7 +46,7 @@ impl Message {
 }
 
 /// A message made at once.
-pub(super) fn message(fill: impl FnOnce(&mut Message)) -> Message {
+pub(crate) fn message(fill: impl FnOnce(&mut Message)) -> Message {
     let mut message = Message::default();
     fill(&mut message);
     message

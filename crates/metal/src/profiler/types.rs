@@ -13,8 +13,10 @@ use aya::{Btf, Endianness};
 const PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// The types whose members programs read (`bpf/*.h`), each with the NUL behind its name.
-const READ: [&[u8]; 12] = [
+const READ: [&[u8]; 14] = [
     b"task_struct\0",
+    b"hrtimer\0",
+    b"irqaction\0",
     b"file\0",
     b"path\0",
     b"dentry\0",

@@ -16,6 +16,7 @@ mod machine;
 mod doctor;
 mod quiet;
 mod stall;
+mod watch;
 mod profile;
 mod environment;
 mod runs;

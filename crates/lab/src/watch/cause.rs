@@ -1,0 +1,285 @@
+//! Why nothing ran: what was seen of each CPU, put together. It touches no machine.
+
+use tenbin_metal::watch::Late;
+use tenbin_metal::watch::kernel::{Event, Work};
+use tenbin_model::{Cause, Cpu, Gap, Picoseconds};
+
+/// The states of a task (`include/linux/sched.h`).
+const STOPPED: u32 = 0x4;
+const TRACED: u32 = 0x8;
+
+/// Priorities below this are real time, and keep ordinary tasks from the CPU.
+const ORDINARY: u32 = 100;
+
+/// The names of soft interrupts, by number (`softirq_to_name` in `kernel/softirq.c`).
+const SOFT: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+/// What happened about the time of a gap, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// A signal let this process go on.
+    pub(super) continued: bool,
+    /// Its control group was frozen or thawed.
+    pub(super) frozen: bool,
+    /// For how long its control groups were throttled.
+    pub(super) throttled: u64,
+    /// For how long the host ran something else, CPU by CPU, to within 10 ms.
+    pub(super) stolen: Vec<(Cpu, u64)>,
+}
+
+/// What may have been a gap on one CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Suspect {
+    pub(super) cpu: Cpu,
+    /// Nanoseconds of the monotonic clock.
+    pub(super) began: u64,
+    pub(super) ended: u64,
+    /// By how much it may have been shorter or longer.
+    pub(super) uncertainty: u64,
+    /// Whether a tick saw it and not the kernel.
+    by_tick: bool,
+    /// Why: none where that is not known.
+    pub(super) cause: Option<Cause>,
+    pub(super) evidence: String,
+}
+
+impl Suspect {
+    fn length(&self) -> u64 {
+        self.ended.saturating_sub(self.began)
+    }
+
+    fn touches(&self, other: &Self) -> bool {
+        self.began <= other.ended && other.began <= self.ended
+    }
+}
+
+/// What can be seen of the kernel.
+pub(super) struct Sight<'a> {
+    /// What its programs saw about that time; none where there are none.
+    pub(super) events: Option<&'a [Event]>,
+    /// The name of the function at an address.
+    pub(super) function: &'a dyn Fn(u64) -> String,
+    /// The CPUs that are watched.
+    pub(super) cpus: &'a [Cpu],
+    /// The shortest gap, in nanoseconds.
+    pub(super) least: u64,
+    /// Whether there is a hypervisor.
+    pub(super) is_guest: bool,
+}
+
+impl Sight<'_> {
+    /// What the event may have been.
+    pub(super) fn suspect(&self, event: &Event, facts: &Facts) -> Option<Suspect> {
+        if event.ended.saturating_sub(event.began) < self.least {
+            return None;
+        }
+        let interrupt = |name: String| Some(Cause::Interrupt { name: Some(name) });
+        let (cause, evidence) = match &event.work {
+            Work::Task { name, .. } if name.starts_with("migration/") => {
+                (Some(Cause::StopMachine), format!("{name} had the CPU"))
+            }
+            Work::Task { number, name, priority } if *priority < ORDINARY => (
+                Some(Cause::Task { name: Some(format!("{name} ({number})")) }),
+                "it has a real-time priority".into(),
+            ),
+            Work::Task { .. } => return None,
+            Work::Interrupt { number, name } => {
+                (interrupt(format!("interrupt {number} ({name})")), "its handler".into())
+            }
+            Work::Soft(number) => {
+                let name = SOFT.get(*number as usize).copied().unwrap_or("of an unknown number");
+                (interrupt(format!("soft interrupt {name}")), "its handler".into())
+            }
+            Work::Timer(address) => {
+                (interrupt(format!("timer {}", (self.function)(*address))), "its callback".into())
+            }
+            Work::Call(address) => (
+                interrupt(format!("call of {}", (self.function)(*address))),
+                "another CPU asked for it".into(),
+            ),
+            Work::Late(address) => (None, format!("the timer {} expired late", (self.function)(*address))),
+            Work::Away { state, .. } if state & STOPPED != 0 => (Some(Cause::Stopped), "its state".into()),
+            Work::Away { state, .. } if state & TRACED != 0 => (Some(Cause::Traced), "its state".into()),
+            Work::Away { .. } if facts.frozen && !facts.continued => {
+                (Some(Cause::Frozen), "its control group says that it changed".into())
+            }
+            Work::Away { .. } => return None,
+        };
+        let cpu = Cpu(event.cpu);
+        let is_own = matches!(event.work, Work::Away { .. });
+        if !is_own && !self.cpus.contains(&cpu) {
+            return None;
+        }
+        // Whoever was let go on is woken then, and may have to wait for the CPU.
+        let ended = match event.work {
+            Work::Away { woken, .. } if woken > event.began => woken,
+            _ => event.ended,
+        };
+        Some(Suspect { cpu, began: event.began, ended, uncertainty: 0, by_tick: false, cause, evidence })
+    }
+
+    /// What a late tick may have been. Its gap began between the last tick and when it was due, unless the
+    /// kernel says from when on the thread was kept from running.
+    pub(super) fn tick(&self, late: &Late, facts: &Facts) -> Suspect {
+        let length = late.seen.saturating_sub(late.due);
+        let uncertainty = late.due.saturating_sub(late.before) / 2;
+        let away = self.events.into_iter().flatten().find_map(|event| match event.work {
+            Work::Away { thread, woken, .. } if thread == u64::from(late.thread) => {
+                (late.due..=late.seen).contains(&event.ended).then_some((event.began, woken, event.ended))
+            }
+            _ => None,
+        });
+        let (cause, evidence) = self.of_tick(late, away, length, facts);
+        let exact = match (&cause, away) {
+            (Some(Cause::Frozen), Some((began, woken, _))) if woken > 0 => Some((began, woken)),
+            (Some(Cause::Task { .. }), Some((_, woken, ended))) if woken > 0 => Some((woken, ended)),
+            _ => None,
+        };
+        let (began, ended) = exact.unwrap_or((late.due.saturating_sub(uncertainty), late.seen));
+        let uncertainty = if exact.is_some() { 0 } else { uncertainty };
+        Suspect { cpu: late.cpu, began, ended, uncertainty, by_tick: true, cause, evidence }
+    }
+
+    fn of_tick(
+        &self,
+        late: &Late,
+        away: Option<(u64, u64, u64)>,
+        length: u64,
+        facts: &Facts,
+    ) -> (Option<Cause>, String) {
+        let is_most = |time: u64| time >= length / 2;
+        if facts.continued && self.events.is_none() {
+            return (Some(Cause::Stopped), "SIGCONT arrived".into());
+        }
+        if facts.frozen && !facts.continued {
+            return (Some(Cause::Frozen), "its control group says that it changed".into());
+        }
+        if is_most(facts.throttled) {
+            let time = nanoseconds(facts.throttled);
+            return (Some(Cause::Throttled), format!("cpu.stat: throttled for {time}"));
+        }
+        let queued = match away {
+            Some((_, woken, ended)) if woken > 0 => Some(ended.saturating_sub(woken)),
+            _ => late.queued,
+        };
+        if !queued.is_some_and(is_most) {
+            return (None, "no thread of this process ran".into());
+        }
+        // It could have run: who did? The one who did so for longest.
+        let tasks = self.events.into_iter().flatten().filter_map(|event| match &event.work {
+            Work::Task { number, name, .. } if event.cpu == late.cpu.0 => {
+                let time = event.ended.min(late.seen).saturating_sub(event.began.max(late.due));
+                Some((time, number, name))
+            }
+            _ => None,
+        });
+        match tasks.max() {
+            Some((time, number, name)) if is_most(time) => (
+                Some(Cause::Task { name: Some(format!("{name} ({number})")) }),
+                "a tick waited for it".into(),
+            ),
+            _ => (Some(Cause::Task { name: None }), "a tick waited for the CPU".into()),
+        }
+    }
+
+    /// The gaps that these were, in the order in which they began.
+    pub(super) fn gaps(&self, mut suspects: Vec<Suspect>, facts: &Facts) -> Vec<Gap> {
+        suspects.sort_by_key(|suspect| (suspect.cpu, suspect.began));
+        let mut alone: Vec<Gap> = Vec::new();
+        let mut rest = suspects.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let mut together = vec![first];
+            while let Some(next) = rest.next_if(|next| {
+                next.cpu == together[0].cpu && together.iter().any(|suspect| suspect.touches(next))
+            }) {
+                together.push(next);
+            }
+            alone.extend(self.gap(&together, facts));
+        }
+        alone.sort_by_key(|gap| gap.began_ns);
+        let mut gaps: Vec<Gap> = Vec::new();
+        for gap in alone {
+            // The same on several CPUs.
+            let same = gaps.iter_mut().find(|known| {
+                known.causes == gap.causes
+                    && known.began_ns <= gap.ended_ns()
+                    && gap.began_ns <= known.ended_ns()
+                    && !known.cpus.contains(&gap.cpus[0])
+            });
+            match same {
+                Some(known) => {
+                    known.cpus.extend(&gap.cpus);
+                    known.cpus.sort_unstable();
+                    if (gap.uncertainty, known.length) < (known.uncertainty, gap.length) {
+                        let cpus = std::mem::take(&mut known.cpus);
+                        *known = Gap { cpus, ..gap };
+                    }
+                }
+                None => gaps.push(gap),
+            }
+        }
+        for gap in &mut gaps {
+            self.narrow(gap);
+        }
+        gaps
+    }
+
+    /// What several suspects at a time were: the innermost one with a cause that was most of it.
+    fn gap(&self, together: &[Suspect], facts: &Facts) -> Option<Gap> {
+        let longest = together.iter().max_by_key(|suspect| suspect.length())?;
+        let known = together.iter().filter(|suspect| {
+            suspect.cause.is_some() && (suspect.length() + 2 * longest.uncertainty) * 2 >= longest.length()
+        });
+        let best = known
+            .min_by_key(|suspect| (suspect.by_tick, suspect.uncertainty, suspect.length()))
+            .unwrap_or(longest);
+        if best.length() + best.uncertainty < self.least {
+            return None;
+        }
+        let stolen = facts.stolen.iter().find(|(cpu, _)| *cpu == best.cpu).map_or(0, |(_, stolen)| *stolen);
+        let mut evidence = best.evidence.clone();
+        let causes = match &best.cause {
+            None if stolen >= best.length() / 2 => {
+                evidence = format!("/proc/stat: {} stolen", nanoseconds(stolen));
+                vec![Cause::Steal]
+            }
+            None => {
+                let mut causes = vec![Cause::InterruptsOff, Cause::Unseen];
+                if self.events.is_none() {
+                    causes.extend([Cause::Interrupt { name: None }, Cause::StopMachine]);
+                }
+                if self.is_guest {
+                    causes.push(Cause::Steal);
+                }
+                causes
+            }
+            // The host may have taken the CPU in the middle of it.
+            Some(cause @ Cause::Interrupt { .. }) if stolen >= best.length() / 2 => {
+                evidence = format!("{evidence}; /proc/stat: {} stolen", nanoseconds(stolen));
+                vec![cause.clone(), Cause::Steal]
+            }
+            Some(cause) => vec![cause.clone()],
+        };
+        Some(Gap {
+            began_ns: best.began,
+            length: Picoseconds::from_nanos(best.length()),
+            uncertainty: Picoseconds::from_nanos(best.uncertainty),
+            cpus: vec![best.cpu],
+            causes,
+            evidence,
+        })
+    }
+
+    /// Strikes out what cannot have been: not all CPUs stopped where one was late.
+    fn narrow(&self, gap: &mut Gap) {
+        if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() {
+            gap.causes.retain(|cause| *cause != Cause::StopMachine);
+        }
+        gap.causes.sort();
+    }
+}
+
+fn nanoseconds(time: u64) -> Picoseconds {
+    Picoseconds::from_nanos(time)
+}

@@ -1,0 +1,88 @@
+//! What is looked at many times a second: clocks, and what says why this process or a CPU stood still.
+
+use std::path::PathBuf;
+
+use tenbin_metal::machine::{Root, control_groups};
+use tenbin_metal::watch::{Changes, Clocks, continuations};
+use tenbin_model::Cpu;
+
+use super::cause::Facts;
+
+/// A tick of `/proc/stat` in nanoseconds (`USER_HZ`).
+const TICK: u64 = 10_000_000;
+
+/// What is looked at.
+pub(super) struct Sources<'a> {
+    root: Root<'a>,
+    cpus: &'a [Cpu],
+    /// The folders of this process's control groups.
+    groups: Vec<String>,
+    changes: Option<Changes>,
+}
+
+/// What there was at a moment. All but `frozen` is since some moment in the past.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Look {
+    pub(super) clocks: Clocks,
+    continued: u64,
+    /// Whether the control group was frozen or thawed since the look before it.
+    frozen: bool,
+    throttled: u64,
+    stolen: Vec<(Cpu, u64)>,
+}
+
+impl<'a> Sources<'a> {
+    /// Opens them, and says of which there is none and why.
+    pub(super) fn open(root: Root<'a>, cpus: &'a [Cpu]) -> (Self, Vec<String>) {
+        let mut unobserved = Vec::new();
+        let groups = control_groups(&root, "cpu").unwrap_or_else(|why| {
+            unobserved.push(format!("whether a control group was throttled: {why}"));
+            Vec::new()
+        });
+        let changes = groups.first().map(|own| Changes::of(&PathBuf::from(format!("{own}/cgroup.events"))));
+        let changes = changes.and_then(|changes| {
+            let frozen = |why| unobserved.push(format!("whether a control group was frozen: {why}"));
+            changes.map_err(frozen).ok()
+        });
+        (Self { root, cpus, groups, changes }, unobserved)
+    }
+
+    pub(super) fn look(&self) -> Look {
+        let throttled = |folder: &String| {
+            let text = self.root.text(&format!("{folder}/cpu.stat")).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("throttled_usec ")?.parse::<u64>().ok())
+        };
+        let stat = self.root.text("/proc/stat").unwrap_or_default();
+        let stolen = |cpu: &Cpu| {
+            let name = format!("cpu{} ", cpu.0);
+            let line = stat.lines().find_map(|line| line.strip_prefix(&name))?;
+            let ticks: u64 = line.split_ascii_whitespace().nth(7)?.parse().ok()?;
+            Some((*cpu, ticks * TICK))
+        };
+        Look {
+            throttled: self.groups.iter().filter_map(throttled).sum::<u64>() * 1000,
+            stolen: self.cpus.iter().filter_map(stolen).collect(),
+            frozen: self.changes.as_ref().is_some_and(Changes::any),
+            continued: continuations(),
+            clocks: Clocks::now(),
+        }
+    }
+}
+
+/// What happened from `began` to the last of these looks.
+pub(super) fn facts(looks: &[Look], began: u64) -> Facts {
+    let after = looks.partition_point(|look| look.clocks.monotonic <= began);
+    let (Some(earlier), Some(last)) = (looks.get(after.saturating_sub(1)), looks.last()) else {
+        return Facts::default();
+    };
+    let since = |(cpu, stolen): &(Cpu, u64)| {
+        let before = earlier.stolen.iter().find(|(of, _)| of == cpu).map_or(*stolen, |(_, stolen)| *stolen);
+        (*cpu, stolen.saturating_sub(before))
+    };
+    Facts {
+        continued: last.continued > earlier.continued,
+        frozen: looks[after..].iter().any(|look| look.frozen),
+        throttled: last.throttled.saturating_sub(earlier.throttled),
+        stolen: last.stolen.iter().map(since).collect(),
+    }
+}
