@@ -33,12 +33,25 @@ struct irqaction {
 	const char *name;
 } __attribute__((preserve_access_index));
 
-// What of a CPU's work is timed; then a timer that expired late, and a thread of the process that watches.
-enum { TASK, INTERRUPT, SOFT, TIMER, CALL, WORKS, LATE = WORKS, OWN };
+// What of a CPU's work is timed; then a timer that expired late, a thread of the process that watches, and its control
+// group, frozen.
+enum { TASK, INTERRUPT, SOFT, TIMER, CALL, WORKS, LATE = WORKS, OWN, GROUP };
 
 // In ns: what is shorter is nobody's business.
 const volatile __u64 least = 500000;
 const volatile __u32 watcher;
+const volatile __u64 group; // the number of its control group, 0 where it has none
+
+struct kernfs_node {
+	__u64 id;
+} __attribute__((preserve_access_index));
+
+struct cgroup {
+	struct kernfs_node *kn;
+} __attribute__((preserve_access_index));
+
+// States (include/linux/sched.h): stopped by a signal, or by a tracer.
+#define HALTED (0x4 | 0x8)
 
 struct event {
 	__u64 began;
@@ -146,9 +159,17 @@ int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_
 	begins(TASK, next->pid);
 	if (previous->tgid == watcher) {
 		now = bpf_ktime_get_ns();
-		thread.state = preempted ? 0 : state_of(previous);
+		thread.state = state_of(previous);
 		thread.out = now;
-		thread.woken = thread.state ? 0 : now;
+		own = bpf_map_lookup_elem(&threads, &pid);
+		if (thread.state & HALTED) {
+			// It may lose its CPU once more on its way there.
+			if (own && own->state & HALTED && !own->woken)
+				thread.out = own->out;
+		} else if (preempted || !thread.state) {
+			thread.state = 0;
+			thread.woken = now;
+		}
 		bpf_map_update_elem(&threads, &pid, &thread, BPF_ANY);
 	}
 	if (next->tgid != watcher)
@@ -244,4 +265,25 @@ SEC("tp_btf/csd_function_exit")
 int BPF_PROG(call_ends)
 {
 	return ends(CALL, 0, 0);
+}
+
+// From Linux 5.2 on.
+SEC("tp_btf/cgroup_notify_frozen")
+int BPF_PROG(froze, struct cgroup *cgroup, const char *path, int frozen)
+{
+	static __u64 since;
+	struct event *event;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (cgroup->kn->id != group)
+		return 0;
+	if (frozen) {
+		since = now;
+		return 0;
+	}
+	event = since && now - since >= least ? event_of(GROUP, since, now, group) : 0;
+	if (event)
+		bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	since = 0;
+	return 0;
 }

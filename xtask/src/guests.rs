@@ -3,6 +3,7 @@
 mod noise;
 mod quiet;
 mod stall;
+mod watch;
 
 use std::path::Path;
 
@@ -126,6 +127,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     noise::check(&tenbin)?;
     quiet::check(&tenbin)?;
     stall::check(&tenbin)?;
+    watch::check(workspace, &tenbin)?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 
@@ -262,6 +264,24 @@ fn profiled(workspace: &Workspace, tenbin: &Path, architecture: Architecture) ->
 /// Holds an answer without times against the words that it must have.
 fn refused_and_said(output: &Output, tried: &str, wanted: &[&str]) -> Result<(), Failure> {
     answered(output, tried, REFUSED, wanted)
+}
+
+/// How often it is tried where the kernel panics. It patches its own code when such settings are switched
+/// (static keys), and an emulator of several CPUs now and then executes the breakpoint that was there
+/// meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// What a guest answers; it is tried again where its kernel panicked.
+fn unless_panicked(guest: impl Fn() -> Result<Output, Failure>) -> Result<Output, Failure> {
+    let mut output = guest()?;
+    for _ in 1..ATTEMPTS {
+        if !output.diagnostics.contains("its kernel panicked") {
+            break;
+        }
+        println!("{}ONCE MORE: the kernel of the guest panicked", output.diagnostics);
+        output = guest()?;
+    }
+    Ok(output)
 }
 
 /// Holds an answer against the status and the words that it must have.

@@ -25,7 +25,7 @@ use tenbin_metal::watch::rtc::{Edge, Rtc};
 use tenbin_metal::watch::{Late, Ticks, count_continuations};
 use tenbin_metal::{Fault, Usage, interrupt};
 use tenbin_model::watch::Sum;
-use tenbin_model::{Cause, Cpu, Gap, Gaps, Picoseconds};
+use tenbin_model::{Cpu, Gap, GapCause, Gaps, Picoseconds};
 
 use self::cause::{Sight, Suspect};
 use self::look::{Look, Sources, facts};
@@ -78,7 +78,7 @@ pub fn watch(request: &Request, each: &mut dyn FnMut(u64, &Gap) -> bool) -> Resu
     count_continuations()?;
     let (sources, mut unobserved) = Sources::open(root, &request.cpus);
     let ticks = Ticks { period: period(request)?, late: least / 2 };
-    let observer = Observer::attach(least / 4).map_err(|unattached| {
+    let observer = Observer::attach(least / 4, sources.group()).map_err(|unattached| {
         unobserved.insert(0, format!("which task or interrupt it was: {}", unattached.why));
     });
     let rtc = Rtc::open().map_err(|why| {
@@ -243,13 +243,10 @@ impl<'a> Course<'a> {
         self.signs.extend(late.try_iter().map(Sign::Late));
         let events = self.observer.as_mut().map(Observer::take).unwrap_or_default();
         self.events.extend(events.iter().cloned());
-        let (functions, none) = (|address| self.function(address), cause::Facts::default());
+        let functions = |address| self.function(address);
         let sight = self.sight(&functions, &[]);
-        let signs: Vec<Sign> = events
-            .into_iter()
-            .filter(|event| sight.suspect(event, &none).is_some())
-            .map(Sign::Event)
-            .collect();
+        let signs: Vec<Sign> =
+            events.into_iter().filter(|event| sight.suspect(event).is_some()).map(Sign::Event).collect();
         self.signs.extend(signs);
         gaps.extend(self.settled(now.saturating_sub(settled)));
         gaps.sort_by_key(|gap| gap.began_ns);
@@ -316,7 +313,7 @@ impl<'a> Course<'a> {
             .iter()
             .filter_map(|sign| match sign {
                 Sign::Late(late) => Some(sight.tick(late, &facts)),
-                Sign::Event(event) => sight.suspect(event, &facts),
+                Sign::Event(event) => sight.suspect(event),
             })
             .collect();
         sight.gaps(suspects, &facts)
@@ -334,7 +331,7 @@ impl<'a> Course<'a> {
         let known = before.monotonic.saturating_sub(first.monotonic) > 1_000_000_000 && rate > 0.0;
         let counted = now.counter.saturating_sub(before.counter) as f64 / rate;
         let paused = if known { (counted as u64).saturating_sub(went) } else { 0 };
-        let gap = |length: u64, causes: &[Cause], evidence: &str| Gap {
+        let gap = |length: u64, causes: &[GapCause], evidence: &str| Gap {
             began_ns: before.monotonic,
             length: Picoseconds::from_nanos(length),
             uncertainty: Picoseconds::ZERO,
@@ -344,9 +341,13 @@ impl<'a> Course<'a> {
         };
         let mut gaps = Vec::new();
         if slept >= self.least {
-            gaps.push(gap(slept, &[Cause::Suspended], "CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not"));
+            gaps.push(gap(
+                slept,
+                &[GapCause::Suspended],
+                "CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not",
+            ));
         } else if paused >= self.least {
-            let causes = [Cause::Paused, Cause::Restored];
+            let causes = [GapCause::Paused, GapCause::Restored];
             gaps.push(gap(paused, &causes, "the CPU's counter went on and CLOCK_MONOTONIC did not"));
         }
         gaps
@@ -369,7 +370,7 @@ impl<'a> Course<'a> {
             length: Picoseconds::from_nanos(length),
             uncertainty: Picoseconds::from_nanos(1_000_000),
             cpus: self.cpus.to_vec(),
-            causes: vec![Cause::Paused, Cause::Restored],
+            causes: vec![GapCause::Paused, GapCause::Restored],
             evidence: "the battery's clock (/dev/rtc0) went on and all others did not".into(),
         })
     }

@@ -59,4 +59,4 @@ pub use stall::Stalls;
 pub use topology::Shared;
 pub use unit::{Bytes, Cpu, Picoseconds};
 pub use verdict::{Answer, Evidence, Figure, Grid, Interval, Missing, Regime, Report, Stretch, Verdict};
-pub use watch::{Cause, Gap, Gaps, WatchLine};
+pub use watch::{Gap, GapCause, Gaps, WatchLine};

@@ -30,7 +30,7 @@ pub struct Gap {
     /// On which CPUs.
     pub cpus: Vec<Cpu>,
     /// Why. Several where what was seen cannot tell which.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<GapCause>,
     /// What was seen of it.
     pub evidence: String,
 }
@@ -53,7 +53,7 @@ impl Gap {
 /// Why nothing ran.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Cause {
+pub enum GapCause {
     /// Another task had the CPU.
     Task {
         /// Which: `cyclictest (4711)`. None where only the kernel could say.
@@ -89,7 +89,7 @@ pub enum Cause {
     Throttled,
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for GapCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Task { name: Some(name) } => return write!(f, "{name} ran"),

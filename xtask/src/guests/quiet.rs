@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::answered;
+use super::{answered, unless_panicked};
 use crate::architecture::Architecture;
 use crate::command::Command;
 use crate::failure::Failure;
@@ -12,11 +12,6 @@ const SCRIPT: &str = include_str!("quiet.sh");
 
 /// How often it is killed here. `docs/quiet.md` has what ten thousand times gave.
 const KILLS: &str = "60";
-
-/// How often it is tried where the kernel panics. It patches its own code when such settings are switched
-/// (static keys), and an emulator of several CPUs now and then executes the breakpoint that was there
-/// meanwhile.
-const ATTEMPTS: usize = 3;
 
 /// What it must say.
 const ANSWERS: &[&str] = &[
@@ -40,20 +35,12 @@ const ANSWERS: &[&str] = &[
 ];
 
 pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
-    let guest = || {
+    let output = unless_panicked(|| {
         Command::new(tenbin)
             .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
             .arguments(["--seconds", "900", "--cpus", "2", "--nodes", "2", "--append", "nohz_full=1"])
             .arguments(["--", "sh", "-c", SCRIPT, "sh", KILLS])
             .capture()
-    };
-    let mut output = guest()?;
-    for _ in 1..ATTEMPTS {
-        if !output.diagnostics.contains("its kernel panicked") {
-            break;
-        }
-        println!("{}ONCE MORE: the kernel of the guest panicked", output.diagnostics);
-        output = guest()?;
-    }
+    })?;
     answered(&output, "keep noise away in a guest", 0, ANSWERS)
 }

@@ -55,11 +55,11 @@ pub fn gaps(gaps: &Gaps) -> String {
 #[cfg(test)]
 mod tests {
     use tenbin_model::watch::Sum;
-    use tenbin_model::{Cause, Cpu};
+    use tenbin_model::{Cpu, GapCause};
 
     use super::*;
 
-    fn a_gap(length: u64, uncertainty: u64, causes: Vec<Cause>) -> Gap {
+    fn a_gap(length: u64, uncertainty: u64, causes: Vec<GapCause>) -> Gap {
         Gap {
             began_ns: 3_250_000_000,
             length: Picoseconds::from_nanos(length),
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn a_gap_says_when_how_long_where_and_why() {
-        let timer = Cause::Interrupt { name: Some("timer perf_swevent_hrtimer".into()) };
+        let timer = GapCause::Interrupt { name: Some("timer perf_swevent_hrtimer".into()) };
         assert_eq!(
             gap(&a_gap(20_000_180, 0, vec![timer]), 1_000_000_000),
             "     2.250 s             20.0 ms  CPU 1: timer perf_swevent_hrtimer (its callback)\n"
         );
         assert_eq!(
-            gap(&a_gap(3_000_000, 500_000, vec![Cause::InterruptsOff, Cause::Unseen]), 1_000_000_000),
+            gap(&a_gap(3_000_000, 500_000, vec![GapCause::InterruptsOff, GapCause::Unseen]), 1_000_000_000),
             "     2.250 s    3.00 ms ± 500 µs  CPU 1: ambiguous: interrupts off or hypervisor or firmware, \
              unseen (its callback)\n"
         );
@@ -99,15 +99,15 @@ mod tests {
         };
         assert_eq!(
             gaps(&all),
-            "No gap of 2.00 ms or longer on CPUs 0-1 in 60.0 s.\nIt took 0.33 % of each CPU, with a tick every \
+            "No gap of 2.00 ms or longer on CPUs 0-1 in 60.0 s.\nIt took 0.333 % of each CPU, with a tick every \
              1.00 ms.\nNot observed: which task or interrupt it was: no rights.\n"
         );
         all.causes.push(Sum {
-            cause: Cause::Throttled.to_string(),
+            cause: GapCause::Throttled.to_string(),
             count: 2,
             time: Picoseconds::from_millis(150),
         });
-        all.longest = Some(a_gap(90_000_000, 0, vec![Cause::Throttled]));
+        all.longest = Some(a_gap(90_000_000, 0, vec![GapCause::Throttled]));
         let text = gaps(&all);
         assert_eq!(
             text.lines().next(),

@@ -2,7 +2,7 @@
 
 use tenbin_metal::watch::Late;
 use tenbin_metal::watch::kernel::{Event, Work};
-use tenbin_model::{Cause, Cpu, Gap, Picoseconds};
+use tenbin_model::{Cpu, Gap, GapCause, Picoseconds};
 
 /// The states of a task (`include/linux/sched.h`).
 const STOPPED: u32 = 0x4;
@@ -40,7 +40,7 @@ pub(super) struct Suspect {
     /// Whether a tick saw it and not the kernel.
     by_tick: bool,
     /// Why: none where that is not known.
-    pub(super) cause: Option<Cause>,
+    pub(super) cause: Option<GapCause>,
     pub(super) evidence: String,
 }
 
@@ -70,17 +70,17 @@ pub(super) struct Sight<'a> {
 
 impl Sight<'_> {
     /// What the event may have been.
-    pub(super) fn suspect(&self, event: &Event, facts: &Facts) -> Option<Suspect> {
+    pub(super) fn suspect(&self, event: &Event) -> Option<Suspect> {
         if event.ended.saturating_sub(event.began) < self.least {
             return None;
         }
-        let interrupt = |name: String| Some(Cause::Interrupt { name: Some(name) });
+        let interrupt = |name: String| Some(GapCause::Interrupt { name: Some(name) });
         let (cause, evidence) = match &event.work {
             Work::Task { name, .. } if name.starts_with("migration/") => {
-                (Some(Cause::StopMachine), format!("{name} had the CPU"))
+                (Some(GapCause::StopMachine), format!("{name} had the CPU"))
             }
             Work::Task { number, name, priority } if *priority < ORDINARY => (
-                Some(Cause::Task { name: Some(format!("{name} ({number})")) }),
+                Some(GapCause::Task { name: Some(format!("{name} ({number})")) }),
                 "it has a real-time priority".into(),
             ),
             Work::Task { .. } => return None,
@@ -99,16 +99,17 @@ impl Sight<'_> {
                 "another CPU asked for it".into(),
             ),
             Work::Late(address) => (None, format!("the timer {} expired late", (self.function)(*address))),
-            Work::Away { state, .. } if state & STOPPED != 0 => (Some(Cause::Stopped), "its state".into()),
-            Work::Away { state, .. } if state & TRACED != 0 => (Some(Cause::Traced), "its state".into()),
-            Work::Away { .. } if facts.frozen && !facts.continued => {
-                (Some(Cause::Frozen), "its control group says that it changed".into())
-            }
+            Work::Away { state, .. } if state & STOPPED != 0 => (Some(GapCause::Stopped), "its state".into()),
+            Work::Away { state, .. } if state & TRACED != 0 => (Some(GapCause::Traced), "its state".into()),
             Work::Away { .. } => return None,
+            Work::Frozen => (Some(GapCause::Frozen), "its control group said so".into()),
         };
-        let cpu = Cpu(event.cpu);
-        let is_own = matches!(event.work, Work::Away { .. });
-        if !is_own && !self.cpus.contains(&cpu) {
+        let cpu = match event.work {
+            // All its threads, wherever the kernel noted it.
+            Work::Frozen => *self.cpus.first()?,
+            _ => Cpu(event.cpu),
+        };
+        if !self.cpus.contains(&cpu) {
             return None;
         }
         // Whoever was let go on is woken then, and may have to wait for the CPU.
@@ -126,14 +127,13 @@ impl Sight<'_> {
         let uncertainty = late.due.saturating_sub(late.before) / 2;
         let away = self.events.into_iter().flatten().find_map(|event| match event.work {
             Work::Away { thread, woken, .. } if thread == u64::from(late.thread) => {
-                (late.due..=late.seen).contains(&event.ended).then_some((event.began, woken, event.ended))
+                (late.due..=late.seen).contains(&event.ended).then_some((woken, event.ended))
             }
             _ => None,
         });
         let (cause, evidence) = self.of_tick(late, away, length, facts);
         let exact = match (&cause, away) {
-            (Some(Cause::Frozen), Some((began, woken, _))) if woken > 0 => Some((began, woken)),
-            (Some(Cause::Task { .. }), Some((_, woken, ended))) if woken > 0 => Some((woken, ended)),
+            (Some(GapCause::Task { .. }), Some((woken, ended))) if woken > 0 => Some((woken, ended)),
             _ => None,
         };
         let (began, ended) = exact.unwrap_or((late.due.saturating_sub(uncertainty), late.seen));
@@ -144,26 +144,30 @@ impl Sight<'_> {
     fn of_tick(
         &self,
         late: &Late,
-        away: Option<(u64, u64, u64)>,
+        away: Option<(u64, u64)>,
         length: u64,
         facts: &Facts,
-    ) -> (Option<Cause>, String) {
+    ) -> (Option<GapCause>, String) {
         let is_most = |time: u64| time >= length / 2;
         if facts.continued && self.events.is_none() {
-            return (Some(Cause::Stopped), "SIGCONT arrived".into());
+            return (Some(GapCause::Stopped), "SIGCONT arrived".into());
         }
-        if facts.frozen && !facts.continued {
-            return (Some(Cause::Frozen), "its control group says that it changed".into());
+        if facts.frozen && self.events.is_none() {
+            return (Some(GapCause::Frozen), "its control group says that it changed".into());
+        }
+        let queued = match away {
+            Some((woken, ended)) if woken > 0 => Some(ended.saturating_sub(woken)),
+            _ => late.queued,
+        };
+        // Where the kernel does not count it, it may have been.
+        if !queued.is_none_or(is_most) {
+            return (None, "no thread of this process ran".into());
         }
         if is_most(facts.throttled) {
             let time = nanoseconds(facts.throttled);
-            return (Some(Cause::Throttled), format!("cpu.stat: throttled for {time}"));
+            return (Some(GapCause::Throttled), format!("cpu.stat: throttled for {time}"));
         }
-        let queued = match away {
-            Some((_, woken, ended)) if woken > 0 => Some(ended.saturating_sub(woken)),
-            _ => late.queued,
-        };
-        if !queued.is_some_and(is_most) {
+        if queued.is_none() {
             return (None, "no thread of this process ran".into());
         }
         // It could have run: who did? The one who did so for longest.
@@ -176,15 +180,22 @@ impl Sight<'_> {
         });
         match tasks.max() {
             Some((time, number, name)) if is_most(time) => (
-                Some(Cause::Task { name: Some(format!("{name} ({number})")) }),
+                Some(GapCause::Task { name: Some(format!("{name} ({number})")) }),
                 "a tick waited for it".into(),
             ),
-            _ => (Some(Cause::Task { name: None }), "a tick waited for the CPU".into()),
+            _ => (Some(GapCause::Task { name: None }), "a tick waited for the CPU".into()),
         }
     }
 
     /// The gaps that these were, in the order in which they began.
     pub(super) fn gaps(&self, mut suspects: Vec<Suspect>, facts: &Facts) -> Vec<Gap> {
+        // A group that is frozen is so on every CPU.
+        let is_frozen = |suspect: &&Suspect| suspect.cause == Some(GapCause::Frozen) && !suspect.by_tick;
+        let frozen: Vec<Suspect> = suspects.iter().filter(is_frozen).cloned().collect();
+        for suspect in frozen {
+            let others = self.cpus.iter().filter(|&&cpu| cpu != suspect.cpu);
+            suspects.extend(others.map(|&cpu| Suspect { cpu, ..suspect.clone() }));
+        }
         suspects.sort_by_key(|suspect| (suspect.cpu, suspect.began));
         let mut alone: Vec<Gap> = Vec::new();
         let mut rest = suspects.into_iter().peekable();
@@ -231,9 +242,14 @@ impl Sight<'_> {
         let known = together.iter().filter(|suspect| {
             suspect.cause.is_some() && (suspect.length() + 2 * longest.uncertainty) * 2 >= longest.length()
         });
-        let best = known
-            .min_by_key(|suspect| (suspect.by_tick, suspect.uncertainty, suspect.length()))
-            .unwrap_or(longest);
+        let cause = known.min_by_key(|suspect| (suspect.by_tick, suspect.uncertainty, suspect.length()));
+        // Several threads of a process are stopped one after the other.
+        let best = cause.map_or(longest, |cause| {
+            let same = together
+                .iter()
+                .filter(|suspect| (suspect.by_tick, &suspect.cause) == (cause.by_tick, &cause.cause));
+            same.max_by_key(|suspect| suspect.length()).unwrap_or(cause)
+        });
         if best.length() + best.uncertainty < self.least {
             return None;
         }
@@ -242,22 +258,13 @@ impl Sight<'_> {
         let causes = match &best.cause {
             None if stolen >= best.length() / 2 => {
                 evidence = format!("/proc/stat: {} stolen", nanoseconds(stolen));
-                vec![Cause::Steal]
+                vec![GapCause::Steal]
             }
-            None => {
-                let mut causes = vec![Cause::InterruptsOff, Cause::Unseen];
-                if self.events.is_none() {
-                    causes.extend([Cause::Interrupt { name: None }, Cause::StopMachine]);
-                }
-                if self.is_guest {
-                    causes.push(Cause::Steal);
-                }
-                causes
-            }
+            None => self.unknown(),
             // The host may have taken the CPU in the middle of it.
-            Some(cause @ Cause::Interrupt { .. }) if stolen >= best.length() / 2 => {
+            Some(cause @ GapCause::Interrupt { .. }) if stolen >= best.length() / 2 => {
                 evidence = format!("{evidence}; /proc/stat: {} stolen", nanoseconds(stolen));
-                vec![cause.clone(), Cause::Steal]
+                vec![cause.clone(), GapCause::Steal]
             }
             Some(cause) => vec![cause.clone()],
         };
@@ -271,10 +278,26 @@ impl Sight<'_> {
         })
     }
 
+    /// What it may be where nothing says.
+    fn unknown(&self) -> Vec<GapCause> {
+        let mut causes = vec![GapCause::InterruptsOff, GapCause::Unseen];
+        if self.events.is_none() {
+            causes.extend([GapCause::Interrupt { name: None }, GapCause::StopMachine]);
+        }
+        if self.is_guest {
+            causes.push(GapCause::Steal);
+        }
+        causes
+    }
+
     /// Strikes out what cannot have been: not all CPUs stopped where one was late.
     fn narrow(&self, gap: &mut Gap) {
+        // Whoever is frozen has no thread that ticks.
+        if self.events.is_none() && gap.causes == [GapCause::Frozen] && gap.cpus.len() < self.cpus.len() {
+            gap.causes = self.unknown();
+        }
         if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() {
-            gap.causes.retain(|cause| *cause != Cause::StopMachine);
+            gap.causes.retain(|cause| *cause != GapCause::StopMachine);
         }
         gap.causes.sort();
     }

@@ -1,6 +1,6 @@
 //! What is looked at many times a second: clocks, and what says why this process or a CPU stood still.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use tenbin_metal::machine::{Root, control_groups};
 use tenbin_metal::watch::{Changes, Clocks, continuations};
@@ -39,12 +39,17 @@ impl<'a> Sources<'a> {
             unobserved.push(format!("whether a control group was throttled: {why}"));
             Vec::new()
         });
-        let changes = groups.first().map(|own| Changes::of(&PathBuf::from(format!("{own}/cgroup.events"))));
+        let changes = groups.first().map(|own| Changes::of(&Path::new(own).join("cgroup.events")));
         let changes = changes.and_then(|changes| {
             let frozen = |why| unobserved.push(format!("whether a control group was frozen: {why}"));
             changes.map_err(frozen).ok()
         });
         (Self { root, cpus, groups, changes }, unobserved)
+    }
+
+    /// The folder of this process's own control group.
+    pub(super) fn group(&self) -> Option<&Path> {
+        self.groups.first().map(Path::new)
     }
 
     pub(super) fn look(&self) -> Look {

@@ -1,1 +1,223 @@
+use tenbin_metal::watch::Clocks;
+use tenbin_metal::watch::kernel::Work;
 
+use super::cause::Facts;
+use super::*;
+
+/// Milliseconds.
+const fn ms(time: u64) -> u64 {
+    time * 1_000_000
+}
+
+fn late(cpu: u32, before: u64, due: u64, seen: u64, queued: Option<u64>) -> Late {
+    Late {
+        cpu: Cpu(cpu),
+        thread: 7,
+        before: ms(before),
+        due: ms(due),
+        seen: ms(seen),
+        queued: queued.map(ms),
+    }
+}
+
+fn event(cpu: u32, began: u64, ended: u64, work: Work) -> Event {
+    Event { began: ms(began), ended: ms(ended), cpu, work }
+}
+
+fn task(name: &str, priority: u32) -> Work {
+    Work::Task { number: 42, name: name.into(), priority }
+}
+
+/// What is said of these signs on two CPUs: length in ms, the uncertainty, CPUs and cause.
+fn seen(events: Option<&[Event]>, lates: &[Late], facts: &Facts) -> Vec<String> {
+    let function = |address| format!("function_{address}");
+    let cpus = [Cpu(0), Cpu(1)];
+    let sight = Sight { events, function: &function, cpus: &cpus, least: ms(2), is_guest: false };
+    let of_events = events.into_iter().flatten().filter_map(|event| sight.suspect(event));
+    let suspects = of_events.chain(lates.iter().map(|late| sight.tick(late, facts))).collect();
+    let words = |gap: &Gap| {
+        let cpus: Vec<u32> = gap.cpus.iter().map(|cpu| cpu.0).collect();
+        let (length, uncertainty) = (gap.length.0 / 1_000_000_000, gap.uncertainty.0 / 1_000_000);
+        format!("{length} ms ± {uncertainty} µs on {cpus:?}: {}", gap.cause())
+    };
+    sight.gaps(suspects, facts).iter().map(words).collect()
+}
+
+#[test]
+fn with_programs_in_the_kernel_each_cause_is_named() {
+    let none = Facts::default();
+    let away = |woken: u64, state: u32| Work::Away { thread: 7, woken: ms(woken), state };
+    let tick = late(1, 99, 100, 120, None);
+    let throttled = Facts { throttled: ms(18), ..Facts::default() };
+    let stolen = Facts { stolen: vec![(Cpu(1), ms(20))], ..Facts::default() };
+    for (events, lates, facts, expected) in [
+        // A callback in an interrupt that a task was interrupted by: the innermost is meant.
+        (
+            vec![event(1, 100, 120, Work::Timer(5)), event(1, 90, 121, task("cc1", 120))],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 0 µs on [1]: timer function_5"],
+        ),
+        (
+            vec![event(0, 100, 120, task("migration/0", 0)), event(1, 100, 120, task("migration/1", 0))],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 0 µs on [0, 1]: stop_machine, of all CPUs"],
+        ),
+        (vec![event(1, 100, 120, task("hog", 49))], vec![], &none, vec!["20 ms ± 0 µs on [1]: hog (42) ran"]),
+        // An ordinary task is a gap for as long as a tick waited for it.
+        (vec![event(1, 90, 120, task("cc1", 120))], vec![], &none, vec![]),
+        (
+            vec![event(1, 90, 120, task("cc1", 120)), event(1, 99, 119, away(112, 1))],
+            vec![late(1, 99, 112, 119, None)],
+            &none,
+            vec!["7 ms ± 0 µs on [1]: cc1 (42) ran"],
+        ),
+        (
+            vec![event(1, 99, 120, away(119, 4)), event(0, 100, 120, away(119, 4))],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 0 µs on [0, 1]: stopped by a signal (SIGSTOP)"],
+        ),
+        (
+            vec![event(1, 99, 120, away(119, 8))],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 0 µs on [1]: stopped by a tracer"],
+        ),
+        (
+            vec![event(0, 99, 119, Work::Frozen)],
+            vec![late(0, 98, 100, 120, None), tick],
+            &none,
+            vec!["20 ms ± 0 µs on [0, 1]: its control group was frozen"],
+        ),
+        (
+            vec![event(1, 99, 120, away(100, 1))],
+            vec![tick],
+            &throttled,
+            vec!["20 ms ± 500 µs on [1]: its control group was throttled (cpu.max)"],
+        ),
+        // What is throttled does not explain a thread that was not woken.
+        (
+            vec![event(1, 99, 120, away(119, 1))],
+            vec![tick],
+            &throttled,
+            vec!["20 ms ± 500 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
+        ),
+        (
+            vec![event(1, 100, 120, Work::Late(9))],
+            vec![],
+            &stolen,
+            vec!["20 ms ± 0 µs on [1]: the host ran something else (steal)"],
+        ),
+        (
+            vec![event(1, 100, 120, Work::Soft(3))],
+            vec![],
+            &stolen,
+            vec![
+                "20 ms ± 0 µs on [1]: ambiguous: soft interrupt NET_RX or the host ran something else (steal)",
+            ],
+        ),
+        // A short interrupt within a long gap is not its cause.
+        (
+            vec![event(1, 105, 108, Work::Interrupt { number: 24, name: "eth0".into() })],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 500 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
+        ),
+        (vec![event(1, 100, 101, Work::Call(3)), event(5, 100, 120, Work::Call(3))], vec![], &none, vec![]),
+    ] {
+        assert_eq!(seen(Some(&events), &lates, facts), expected, "{events:?}");
+    }
+}
+
+#[test]
+fn without_them_what_cannot_be_told_apart_is_ambiguous() {
+    let both = [late(0, 98, 100, 120, Some(0)), late(1, 99, 100, 120, Some(0))];
+    let queued = [late(1, 99, 100, 120, Some(19))];
+    let unknown = "ambiguous: an interrupt handler, interrupts off or hypervisor or firmware, unseen";
+    for (lates, facts, expected) in [
+        (&both[1..], Facts::default(), format!("20 ms ± 500 µs on [1]: {unknown}")),
+        (
+            &both,
+            Facts::default(),
+            "20 ms ± 500 µs on [0, 1]: ambiguous: stop_machine, of all CPUs, an interrupt handler, interrupts off \
+             or hypervisor or firmware, unseen"
+                .into(),
+        ),
+        (&queued, Facts::default(), "20 ms ± 500 µs on [1]: another task ran".into()),
+        (
+            &queued,
+            Facts { throttled: ms(20), ..Facts::default() },
+            "20 ms ± 500 µs on [1]: its control group was throttled (cpu.max)".into(),
+        ),
+        (
+            &both,
+            Facts { continued: true, ..Facts::default() },
+            "20 ms ± 500 µs on [0, 1]: stopped by a signal (SIGSTOP)".into(),
+        ),
+        (
+            &both,
+            Facts { frozen: true, ..Facts::default() },
+            "20 ms ± 500 µs on [0, 1]: its control group was frozen".into(),
+        ),
+        // One CPU alone is not frozen.
+        (
+            &both[1..],
+            Facts { frozen: true, ..Facts::default() },
+            format!("20 ms ± 500 µs on [1]: {unknown}"),
+        ),
+    ] {
+        assert_eq!(seen(None, lates, &facts), [expected], "{facts:?}");
+    }
+}
+
+#[test]
+fn clocks_that_went_on_tell_a_pause_from_a_sleep() {
+    let cpus = [Cpu(0)];
+    let root = Root::new(Path::new("/nonexistent"));
+    let request =
+        Request { cpus: cpus.to_vec(), duration: None, least: Picoseconds::from_millis(2), tick: None };
+    let at = |counter, monotonic, boottime| {
+        let clocks =
+            Clocks { counter: ms(counter), monotonic: ms(monotonic), boottime: ms(boottime), realtime: 0 };
+        let mut look = Look::default();
+        look.clocks = clocks;
+        look
+    };
+    let mut course = Course::begin(&request, ms(2), Sources::open(root, &cpus).0, None);
+    course.looks = vec![at(1000, 1000, 1000), at(3000, 3000, 3000)];
+    for (look, expected) in [
+        (at(3100, 3100, 3100), None),
+        (at(3100, 3100, 8100), Some((5000, "the machine was suspended"))),
+        (
+            at(3400, 3100, 3100),
+            Some((
+                300,
+                "ambiguous: the virtual machine was paused or moved or the virtual machine was set back to a \
+                 snapshot",
+            )),
+        ),
+    ] {
+        let gaps = course.stopped_clocks(&look);
+        let seen = gaps.first().map(|gap| (gap.length.0 / 1_000_000_000, gap.cause()));
+        assert_eq!(seen, expected.map(|(length, cause)| (length, cause.to_owned())));
+    }
+}
+
+#[test]
+fn a_clock_on_a_battery_that_went_on_alone_tells_of_a_pause() {
+    let cpus = [Cpu(0)];
+    let root = Root::new(Path::new("/nonexistent"));
+    let request =
+        Request { cpus: cpus.to_vec(), duration: None, least: Picoseconds::from_millis(2), tick: None };
+    let mut course = Course::begin(&request, ms(2), Sources::open(root, &cpus).0, None);
+    // Its interrupts are served up to 3 ms late; a day ends; then 250 ms pass for it alone.
+    let seen: Vec<Option<u64>> =
+        [(86_398, 1003), (86_399, 2000), (0, 3001), (1, 4000), (2, 5003), (3, 5750), (4, 6751), (6, 8750)]
+            .map(|(second, at)| {
+                course.paused(Edge { second, monotonic: ms(at) }).map(|gap| gap.length.0 / 1_000_000_000)
+            })
+            .to_vec();
+    assert_eq!(seen, [None, None, None, None, None, Some(250), None, None]);
+}

@@ -13,8 +13,10 @@ use aya::{Btf, Endianness};
 const PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// The types whose members programs read (`bpf/*.h`), each with the NUL behind its name.
-const READ: [&[u8]; 14] = [
+const READ: [&[u8]; 16] = [
     b"task_struct\0",
+    b"cgroup\0",
+    b"kernfs_node\0",
     b"hrtimer\0",
     b"irqaction\0",
     b"file\0",

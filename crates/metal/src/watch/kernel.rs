@@ -1,5 +1,8 @@
 //! What kept CPUs for long, as programs in the kernel (BPF) see it: `bpf/watch.bpf.c`.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
 use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 
@@ -11,7 +14,7 @@ static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.defla
 
 /// Programs of tracepoints, each with its tracepoint and whether every kernel has that. What ends comes before
 /// what begins.
-const TRACEPOINTS: [(&str, &str, bool); 10] = [
+const TRACEPOINTS: [(&str, &str, bool); 11] = [
     ("irq_ends", "irq_handler_exit", true),
     ("softirq_ends", "softirq_exit", true),
     ("timer_ends", "hrtimer_expire_exit", true),
@@ -22,6 +25,7 @@ const TRACEPOINTS: [(&str, &str, bool); 10] = [
     ("call_begins", "csd_function_entry", false),
     ("waking", "sched_waking", true),
     ("switched", "sched_switch", true),
+    ("froze", "cgroup_notify_frozen", false),
 ];
 
 /// `struct event`.
@@ -55,6 +59,8 @@ pub enum Work {
     /// Nothing that is known: a timer expired late, from when it should have to when it did. Its callback's
     /// address.
     Late(u64),
+    /// Nothing: the control group of this process was frozen.
+    Frozen,
     /// Nothing: a thread of this process was not on it.
     Away {
         /// The thread.
@@ -87,16 +93,20 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Attaches the programs, for what takes `least` nanoseconds.
+    /// Attaches the programs, for what takes `least` nanoseconds. `group` is the folder of this process's
+    /// control group.
     ///
     /// # Errors
     /// What is lacking.
-    pub fn attach(least: u64) -> Result<Self, Unattached> {
+    pub fn attach(least: u64, group: Option<&Path>) -> Result<Self, Unattached> {
         let (types, mut loader) = kernel_types();
         let types = types?;
         let own = std::process::id();
+        // The number of its file is the kernel's for the group (`cgroup_id` in `include/linux/cgroup.h`).
+        let group = group.and_then(|group| std::fs::metadata(group).ok()).map_or(0, |folder| folder.ino());
         loader.btf(Some(&types.members));
         loader.override_global("least", &least, true).override_global("watcher", &own, true);
+        loader.override_global("group", &group, true);
         // What the build script packed can be unpacked.
         let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
         let mut loaded =
@@ -136,6 +146,7 @@ fn event(bytes: &[u8; EVENT]) -> Option<Event> {
         3 => Work::Timer(what),
         4 => Work::Call(what),
         5 => Work::Late(what),
+        7 => Work::Frozen,
         _ => Work::Away { thread: what, woken: long(8)?, state: word(40)? },
     };
     Some(Event { began: long(0)?, ended: long(16)?, cpu: word(36)?, work })
@@ -165,6 +176,7 @@ mod tests {
             (3, Work::Timer(7)),
             (4, Work::Call(7)),
             (5, Work::Late(7)),
+            (7, Work::Frozen),
             (6, Work::Away { thread: 7, woken: 150, state: 4 }),
         ] {
             let read = event(&bytes(kind, 4));

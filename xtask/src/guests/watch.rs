@@ -1,0 +1,125 @@
+//! What stands still in a guest, of causes that are planted one after the other, and what `tenbin watch` says.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{answered, unless_panicked};
+use crate::architecture::Architecture;
+use crate::command::Command;
+use crate::failure::Failure;
+use crate::workspace::Workspace;
+
+/// What a guest does.
+const SCRIPT: &str = include_str!("watch.sh");
+
+/// What keeps a CPU in it.
+const HOG: &str = "xtask/src/guests/hog.c";
+
+/// How often everything is planted.
+const ROUNDS: &str = "2";
+
+/// What is planted, the kind of cause that it is, and what its name begins with.
+const PLANTED: [(&str, &str, &str); 7] = [
+    ("timer", "interrupt", "timer perf_swevent_hrtimer"),
+    ("timers", "interrupt", "timer perf_swevent_hrtimer"),
+    ("stop_machine", "stop_machine", ""),
+    ("stopped", "stopped", ""),
+    ("frozen", "frozen", ""),
+    ("task", "task", "hog ("),
+    ("throttled", "throttled", ""),
+];
+
+/// How many are planted in each round.
+const EACH: usize = 12;
+
+/// What of all that was planted must be named right, in percent: an emulator stops its CPUs by itself too.
+const RIGHT: usize = 85;
+
+pub(super) fn check(workspace: &Workspace, tenbin: &Path) -> Result<(), Failure> {
+    let hog = workspace.scratch("guests")?.join("hog");
+    Command::new("gcc")
+        .directory(workspace.root())
+        .arguments(["-O1", "-static", "-o"])
+        .argument(&hog)
+        .arguments([HOG])
+        .run()?;
+    let output = unless_panicked(|| {
+        Command::new(tenbin)
+            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
+            .arguments(["--seconds", "300", "--cpus", "2", "--module", "stop_machine", "--carry"])
+            .argument(&hog)
+            .arguments(["--", "sh", "-c", SCRIPT, "sh", ROUNDS])
+            .capture()
+    })?;
+    answered(&output, "watch a guest", 0, &["at the end", "\"summary\"", "Wrote /tmp/gaps.pftrace."])?;
+    let (planted, wrong) = judged(&output.text);
+    println!(
+        "{planted} gaps were planted: {} named right, {} not: {}",
+        planted - wrong.len(),
+        wrong.len(),
+        wrong.join(", ")
+    );
+    let rounds: usize = ROUNDS.parse().unwrap_or_default();
+    if planted != rounds * EACH || (planted - wrong.len()) * 100 < planted * RIGHT {
+        let reason = format!("of {planted} gaps it named {} wrong: {}", wrong.len(), wrong.join(", "));
+        return Err(Failure::new(
+            "say why a guest stood still",
+            reason,
+            "run the command that is printed above",
+        ));
+    }
+    Ok(())
+}
+
+/// How many gaps were planted, and which of them nothing was said of that is true.
+fn judged(text: &str) -> (usize, Vec<String>) {
+    let plants: Vec<&str> = text.split("planted ").skip(1).collect();
+    let is_wrong = |plant: &&&str| {
+        let mut lines = plant.lines();
+        let mut words = lines.next().unwrap_or_default().split(' ');
+        let (planted, length) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let length: f64 = length.parse().unwrap_or(f64::INFINITY);
+        let known = PLANTED.iter().find(|(name, ..)| *name == planted);
+        // An emulator's own pauses are gaps too, so others may stand beside it.
+        !lines.any(|line| {
+            let line: Value = serde_json::from_str(line).unwrap_or_default();
+            let gap = &line["gap"];
+            let is_it = |(_, kind, name): &(&str, &str, &str)| {
+                gap["causes"].as_array().is_some_and(|causes| {
+                    causes.len() == 1
+                        && causes[0]["kind"] == *kind
+                        && causes[0]["name"].as_str().unwrap_or_default().starts_with(name)
+                })
+            };
+            // Which it measures by its own clock, and a stop takes an emulator a while.
+            known.is_some_and(is_it) && gap["length"].as_f64().unwrap_or(0.0) / 1e9 > length * 0.7
+        })
+    };
+    let wrong =
+        plants.iter().filter(is_wrong).map(|plant| plant.lines().next().unwrap_or_default().to_owned());
+    (plants.len(), wrong.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plant_is_named_right_by_its_cause_and_its_length() {
+        let gap = |kind: &str, length: u64| {
+            format!(r#"{{"gap":{{"length":{length},"causes":[{{"kind":"{kind}","name":"hog (7)"}}]}}}}"#)
+        };
+        for (planted, line, wrong) in [
+            ("task 100", gap("task", 99_000_000_000), 0),
+            ("task 100", gap("task", 9_000_000_000), 1),
+            ("task 100", gap("stopped", 99_000_000_000), 1),
+            ("stopped 100", gap("stopped", 99_000_000_000), 0),
+            ("unknown 100", gap("stopped", 99_000_000_000), 1),
+            ("stopped 100", "no line".into(), 1),
+        ] {
+            let (count, seen) = judged(&format!("planted {planted}\n{line}\nat the end\n"));
+            assert_eq!((count, seen.len()), (1, wrong), "{planted}: {line}");
+        }
+    }
+}
