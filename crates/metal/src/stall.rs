@@ -125,7 +125,7 @@ impl Stall {
         let over = AtomicBool::new(false);
         let ended = thread::scope(|scope| {
             // A CPU that idles may see its clock late, and the others would be held until it does.
-            for &cpu in &self.cpus {
+            for &cpu in self.cpus.iter().filter(|_| self.cpus.len() > 1) {
                 let over = &over;
                 scope.spawn(move || awake(cpu, over));
             }

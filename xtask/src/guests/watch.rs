@@ -1,8 +1,10 @@
-//! What stands still in a guest, of causes that are planted one after the other, and what `tenbin watch` says.
+//! What stands still in a guest, of causes that are planted one after the other, and what `tenbin watch` says
+//! of it.
 
 use std::path::Path;
 
 use serde_json::Value;
+use tenbin_model::words::comma;
 
 use super::{answered, unless_panicked};
 use crate::architecture::Architecture;
@@ -58,11 +60,11 @@ pub(super) fn check(workspace: &Workspace, tenbin: &Path) -> Result<(), Failure>
         "{planted} gaps were planted: {} named right, {} not: {}",
         planted - wrong.len(),
         wrong.len(),
-        wrong.join(", ")
+        comma(&wrong)
     );
     let rounds: usize = ROUNDS.parse().unwrap_or_default();
     if planted != rounds * EACH || (planted - wrong.len()) * 100 < planted * RIGHT {
-        let reason = format!("of {planted} gaps it named {} wrong: {}", wrong.len(), wrong.join(", "));
+        let reason = format!("of {planted} gaps it named {} wrong: {}", wrong.len(), comma(&wrong));
         return Err(Failure::new(
             "say why a guest stood still",
             reason,

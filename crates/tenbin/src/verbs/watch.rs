@@ -56,11 +56,6 @@ pub const VERB: Verb = Verb {
 
 impl Work for Watch {
     fn run(self) -> Result<Answer, Trouble> {
-        for (name, time) in [("--least", Some(self.least)), ("--tick", self.tick)] {
-            if time.is_some_and(|time| time < Picoseconds::from_nanos(100_000)) {
-                return Err(Trouble::usage(format!("{name}: at least 100us, or watching is what is seen")));
-            }
-        }
         if let Some(path) = &self.perfetto {
             output::can_be_written(path)?;
         }
