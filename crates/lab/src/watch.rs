@@ -306,7 +306,8 @@ impl<'a> Course<'a> {
             Sign::Event(event) => event.began,
         };
         let began = signs.iter().map(before).min().unwrap_or(0);
-        let facts = facts(&self.looks, began);
+        let ended = signs.iter().map(Sign::ended).max().unwrap_or(0);
+        let facts = facts(&self.looks, began, ended);
         let function = |address| self.function(address);
         let sight = self.sight(&function, &self.events);
         let suspects: Vec<Suspect> = signs

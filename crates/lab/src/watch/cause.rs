@@ -11,6 +11,9 @@ const TRACED: u32 = 0x8;
 /// Priorities below this are real time, and keep ordinary tasks from the CPU.
 const ORDINARY: u32 = 100;
 
+/// What was seen where nothing says why.
+const UNSEEN: &str = "no thread of this process ran";
+
 /// The names of soft interrupts, by number (`softirq_to_name` in `kernel/softirq.c`).
 const SOFT: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
@@ -161,14 +164,14 @@ impl Sight<'_> {
         };
         // Where the kernel does not count it, it may have been.
         if !queued.is_none_or(is_most) {
-            return (None, "no thread of this process ran".into());
+            return (None, UNSEEN.into());
         }
         if is_most(facts.throttled) {
             let time = nanoseconds(facts.throttled);
             return (Some(GapCause::Throttled), format!("cpu.stat: throttled for {time}"));
         }
         if queued.is_none() {
-            return (None, "no thread of this process ran".into());
+            return (None, UNSEEN.into());
         }
         // It could have run: who did? The one who did so for longest.
         let tasks = self.events.into_iter().flatten().filter_map(|event| match &event.work {
@@ -292,9 +295,11 @@ impl Sight<'_> {
 
     /// Strikes out what cannot have been: not all CPUs stopped where one was late.
     fn narrow(&self, gap: &mut Gap) {
-        // Whoever is frozen has no thread that ticks.
-        if self.events.is_none() && gap.causes == [GapCause::Frozen] && gap.cpus.len() < self.cpus.len() {
+        // Whoever is stopped or frozen has no thread that ticks.
+        let is_of_all = matches!(gap.causes[..], [GapCause::Frozen | GapCause::Stopped]);
+        if self.events.is_none() && is_of_all && gap.cpus.len() < self.cpus.len() {
             gap.causes = self.unknown();
+            gap.evidence = UNSEEN.into();
         }
         if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() {
             gap.causes.retain(|cause| *cause != GapCause::StopMachine);

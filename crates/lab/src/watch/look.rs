@@ -74,20 +74,53 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// What happened from `began` to the last of these looks.
-pub(super) fn facts(looks: &[Look], began: u64) -> Facts {
-    let after = looks.partition_point(|look| look.clocks.monotonic <= began);
-    let (Some(earlier), Some(last)) = (looks.get(after.saturating_sub(1)), looks.last()) else {
+/// What happened from the last of these looks before `began` to the first one after `ended`.
+pub(super) fn facts(looks: &[Look], began: u64, ended: u64) -> Facts {
+    let begin = looks.partition_point(|look| look.clocks.monotonic <= began);
+    let end = looks.partition_point(|look| look.clocks.monotonic < ended);
+    let (Some(earlier), Some(last)) = (looks.get(begin.saturating_sub(1)), looks.get(end).or(looks.last()))
+    else {
         return Facts::default();
     };
+    // The kernel accounts for what was stolen at its next tick.
+    let next = looks.get(end + 1).unwrap_or(last);
     let since = |(cpu, stolen): &(Cpu, u64)| {
         let before = earlier.stolen.iter().find(|(of, _)| of == cpu).map_or(*stolen, |(_, stolen)| *stolen);
         (*cpu, stolen.saturating_sub(before))
     };
     Facts {
         continued: last.continued > earlier.continued,
-        frozen: looks[after..].iter().any(|look| look.frozen),
+        frozen: looks.iter().take(end + 1).skip(begin).any(|look| look.frozen),
         throttled: last.throttled.saturating_sub(earlier.throttled),
-        stolen: last.stolen.iter().map(since).collect(),
+        stolen: next.stolen.iter().map(since).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_happened_about_a_gap_says_something_of_it() {
+        let at = |seconds: u64, continued, frozen, throttled, stolen| Look {
+            clocks: Clocks { monotonic: seconds * 1_000_000_000, ..Clocks::default() },
+            continued,
+            frozen,
+            throttled,
+            stolen: vec![(Cpu(0), stolen)],
+        };
+        let looks =
+            [at(1, 0, false, 0, 0), at(2, 0, false, 5, 10), at(3, 1, true, 5, 10), at(4, 1, false, 9, 30)];
+        for (began, ended, continued, frozen, throttled, stolen) in [
+            (1_100, 1_200, false, false, 5, 10),
+            (2_100, 2_900, true, true, 0, 20),
+            (1_500, 2_500, true, true, 5, 30),
+            (3_100, 3_200, false, false, 4, 20),
+            (500, 600, false, false, 0, 10),
+        ] {
+            let seen = facts(&looks, began * 1_000_000, ended * 1_000_000);
+            let stolen = vec![(Cpu(0), stolen)];
+            assert_eq!(seen, Facts { continued, frozen, throttled, stolen }, "{began} to {ended}");
+        }
     }
 }

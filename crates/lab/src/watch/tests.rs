@@ -161,7 +161,12 @@ fn without_them_what_cannot_be_told_apart_is_ambiguous() {
             Facts { frozen: true, ..Facts::default() },
             "20 ms ± 500 µs on [0, 1]: its control group was frozen".into(),
         ),
-        // One CPU alone is not frozen.
+        // One CPU alone is neither stopped nor frozen.
+        (
+            &both[1..],
+            Facts { continued: true, ..Facts::default() },
+            format!("20 ms ± 500 µs on [1]: {unknown}"),
+        ),
         (
             &both[1..],
             Facts { frozen: true, ..Facts::default() },

@@ -12,8 +12,8 @@ use crate::starter::NAME;
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.deflate"));
 
-/// Programs of tracepoints, each with its tracepoint and whether every kernel has that. What ends comes before
-/// what begins.
+/// Programs of tracepoints, each with its tracepoint and whether every kernel has that. What ends comes
+/// before what begins.
 const TRACEPOINTS: [(&str, &str, bool); 11] = [
     ("irq_ends", "irq_handler_exit", true),
     ("softirq_ends", "softirq_exit", true),
