@@ -26,11 +26,11 @@ pub enum Profile {
 /// What holds of x86-64 alone, whose linker is LLVM's. The program has a fixed address, as arm64's and
 /// riscv64's have: addresses are shorter in code. Functions of the same instructions are there once and have
 /// one address, which nothing here asks for, and SQLite only for functions that have no equal. What several
-/// functions have in common is a function where that saves more than two dozen bytes, as it is for arm64 and
+/// functions have in common is a function where that saves a dozen bytes or more, as it is for arm64 and
 /// riscv64 without being asked for; wherever it saves any, `boot` takes 1.2 times as long (docs/figures.md).
 const X86_64: &str = "target.x86_64-unknown-linux-gnu.rustflags=\
                       ['-Crelocation-model=static', '-Clink-arg=-Wl,--icf=all', \
-                       '-Cllvm-args=-enable-machine-outliner=always -outliner-benefit-threshold=24']";
+                       '-Cllvm-args=-enable-machine-outliner=always -outliner-benefit-threshold=12']";
 
 /// The same for what is written in C, SQLite and zstd: smaller by 12 kB than with `-Os`, which is cargo's.
 const X86_64_C: (&str, &str) = ("CFLAGS_x86_64_unknown_linux_gnu", "-Oz -fno-pic");
