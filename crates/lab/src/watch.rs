@@ -200,6 +200,10 @@ struct Course<'a> {
     /// How far the battery's clock is ahead of the monotonic clock, in nanoseconds: the most so far, and of
     /// how many of its seconds.
     ahead: Option<(i128, usize)>,
+    /// How late an interrupt of it was at most, in nanoseconds.
+    lateness: u64,
+    /// A pause that it showed, of which its next second may show more.
+    pause: Option<Gap>,
     began: u64,
     sums: BTreeMap<String, Sum>,
     longest: Option<Gap>,
@@ -220,6 +224,8 @@ impl<'a> Course<'a> {
             events: Vec::new(),
             signs: Vec::new(),
             ahead: None,
+            lateness: 1_000_000,
+            pause: None,
             sums: BTreeMap::new(),
             longest: None,
         }
@@ -239,6 +245,9 @@ impl<'a> Course<'a> {
         self.looks.push(look);
         for edge in edge.try_iter() {
             gaps.extend(self.paused(edge));
+        }
+        if settled == 0 {
+            gaps.extend(self.pause.take());
         }
         self.signs.extend(late.try_iter().map(Sign::Late));
         let events = self.observer.as_mut().map(Observer::take).unwrap_or_default();
@@ -354,7 +363,7 @@ impl<'a> Course<'a> {
         gaps
     }
 
-    /// Whether the battery's clock went on while all others stood still.
+    /// A time in which the battery's clock went on and all others stood still, when it is over.
     fn paused(&mut self, edge: Edge) -> Option<Gap> {
         let day = 86_400_000_000_000_i128;
         let ahead = i128::from(edge.second) * 1_000_000_000 - i128::from(edge.monotonic);
@@ -365,15 +374,20 @@ impl<'a> Course<'a> {
         let more = (ahead - most + day / 2).rem_euclid(day) - day / 2;
         // An interrupt that is served late makes it less.
         self.ahead = Some((if more > 0 { ahead } else { most }, count + 1));
-        let length = u64::try_from(more).ok().filter(|length| count >= EDGES && *length >= self.least)?;
-        Some(Gap {
+        self.lateness = self.lateness.max(u64::try_from(-more).unwrap_or(0));
+        let length = u64::try_from(more).ok().filter(|length| count >= EDGES && *length >= self.least);
+        let Some(length) = length else { return self.pause.take() };
+        // The first second after a pause may end before its time.
+        let pause = self.pause.get_or_insert_with(|| Gap {
             began_ns: edge.monotonic.saturating_sub(1_000_000_000),
-            length: Picoseconds::from_nanos(length),
-            uncertainty: Picoseconds::from_nanos(1_000_000),
+            length: Picoseconds::ZERO,
+            uncertainty: Picoseconds::from_nanos(self.lateness),
             cpus: self.cpus.to_vec(),
             causes: vec![GapCause::Paused, GapCause::Restored],
             evidence: "the battery's clock (/dev/rtc0) went on and all others did not".into(),
-        })
+        });
+        pause.length = Picoseconds(pause.length.0 + length * 1000);
+        None
     }
 
     fn count(&mut self, gap: &Gap) {

@@ -288,7 +288,7 @@ impl Sight<'_> {
             causes.extend([GapCause::Interrupt { name: None }, GapCause::StopMachine]);
         }
         if self.is_guest {
-            causes.push(GapCause::Steal);
+            causes.extend([GapCause::Steal, GapCause::Paused, GapCause::Restored]);
         }
         causes
     }
@@ -302,7 +302,8 @@ impl Sight<'_> {
             gap.evidence = UNSEEN.into();
         }
         if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() {
-            gap.causes.retain(|cause| *cause != GapCause::StopMachine);
+            let of_all = [GapCause::StopMachine, GapCause::Paused, GapCause::Restored];
+            gap.causes.retain(|cause| !of_all.contains(cause));
         }
         gap.causes.sort();
     }
