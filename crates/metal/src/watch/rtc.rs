@@ -63,8 +63,8 @@ impl Rtc {
         let patience = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
         let mut waits = [PollFd::new(&self.device, PollFlags::IN)];
         if poll(&mut waits, Some(&patience)).ok()? == 0 {
-            // Linux has it interrupt at one second at a time (`drivers/rtc/interface.c`). Who was stopped then
-            // waits for that for a day.
+            // Linux has it interrupt at one second at a time (`drivers/rtc/interface.c`). Who was stopped
+            // then waits for that for a day.
             self.silent += 1;
             if self.silent.is_multiple_of(SILENT) {
                 let _ = self.order(UPDATE_OFF);
