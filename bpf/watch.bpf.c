@@ -39,7 +39,10 @@ enum { TASK, INTERRUPT, SOFT, TIMER, CALL, WORKS, LATE = WORKS, OWN, GROUP };
 
 // In ns: what is shorter is nobody's business.
 const volatile __u64 least = 500000;
-const volatile __u32 watcher;
+
+// The process that watches, as the kernel numbers it: its own number is that of its namespace. 0 until its first thread,
+// under the name that nobody else has, was seen to leave its CPU.
+static volatile __u32 watcher;
 const volatile __u64 group; // the number of its control group, 0 where it has none
 
 struct kernfs_node {
@@ -157,6 +160,10 @@ int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_
 	if (pid && work && work->what == pid)
 		ends(TASK, previous->comm, ((struct task_struct___priority *)previous)->prio);
 	begins(TASK, next->pid);
+	if (!watcher && is_starter())
+		watcher = previous->tgid;
+	if (!watcher)
+		return 0;
 	if (previous->tgid == watcher) {
 		now = bpf_ktime_get_ns();
 		thread.state = state_of(previous);
@@ -186,6 +193,7 @@ int BPF_PROG(switched, int preempted, struct task_struct *previous, struct task_
 		return 0;
 	event->woken = own->woken;
 	event->state = own->state;
+	bpf_probe_read_kernel(event->name, sizeof(event->name), next->comm);
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -196,7 +204,7 @@ int BPF_PROG(waking, struct task_struct *task)
 	__u32 pid = task->pid;
 	struct thread *own;
 
-	if (task->tgid != watcher)
+	if (!watcher || task->tgid != watcher)
 		return 0;
 	own = bpf_map_lookup_elem(&threads, &pid);
 	if (own && !own->woken)

@@ -22,7 +22,7 @@ use tenbin_metal::machine::{Facts, Root};
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::watch::kernel::{Event, Observer};
 use tenbin_metal::watch::rtc::{Edge, Rtc};
-use tenbin_metal::watch::{Late, Ticks, count_continuations};
+use tenbin_metal::watch::{Late, TICKER, Ticks, count_continuations};
 use tenbin_metal::{Fault, Usage, interrupt};
 use tenbin_model::watch::Sum;
 use tenbin_model::{Cpu, Gap, GapCause, Gaps, Picoseconds};
@@ -100,9 +100,12 @@ pub fn watch(request: &Request, each: &mut dyn FnMut(u64, &Gap) -> bool) -> Resu
         let ends = &ends;
         let start = |cpu: &Cpu| {
             let (cpu, lates): (Cpu, Sender<Late>) = (*cpu, lates.clone());
-            scope.spawn(move || ticks.run(cpu, ends, &lates))
+            let thread = thread::Builder::new().name(TICKER.into());
+            let started = thread.spawn_scoped(scope, move || ticks.run(cpu, ends, &lates));
+            started.map_err(|error| Fault::system("start a thread", error))
         };
-        let threads: Vec<_> = request.cpus.iter().map(start).collect();
+        let threads: Result<Vec<_>, Fault> = request.cpus.iter().map(start).collect();
+        let threads = threads.inspect_err(|_| ends.store(true, Ordering::Relaxed))?;
         if let Ok(mut rtc) = rtc {
             scope.spawn(move || {
                 while !ends.load(Ordering::Relaxed) {

@@ -16,7 +16,7 @@ use std::sync::mpsc::Sender;
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
-use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute, gettid};
+use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 use rustix::time::clock_gettime;
 use tenbin_model::Cpu;
 
@@ -33,8 +33,6 @@ const BETWEEN: u64 = 16;
 pub struct Late {
     /// On which CPU.
     pub cpu: Cpu,
-    /// The thread's number.
-    pub thread: u32,
     /// When the tick before it was.
     pub before: u64,
     /// When it was due.
@@ -45,6 +43,9 @@ pub struct Late {
     /// kernel does not say.
     pub queued: Option<u64>,
 }
+
+/// The name of a thread that ticks.
+pub const TICKER: &str = "tenbin-tick";
 
 /// A thread's ticks.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,6 @@ impl Ticks {
     /// [`Fault::System`] where the thread cannot be held on that CPU.
     pub fn run(self, cpu: Cpu, ends: &AtomicBool, lates: &Sender<Late>) -> Result<Usage, Fault> {
         let _pin = Pin::hold(cpu)?;
-        let thread = gettid().as_raw_nonzero().get().cast_unsigned();
         // Where the kernel does not count it there is no such file (CONFIG_SCHED_INFO).
         let statistics = File::open("/proc/thread-self/schedstat").ok();
         let queued = || statistics.as_ref().and_then(queued);
@@ -81,7 +81,7 @@ impl Ticks {
                 if is_late {
                     let queued = now.zip(queued_before).map(|(now, before)| now.saturating_sub(before));
                     // Whoever receives it has not ended before this.
-                    let _ = lates.send(Late { cpu, thread, before, due, seen, queued });
+                    let _ = lates.send(Late { cpu, before, due, seen, queued });
                 }
                 queued_before = now;
             }

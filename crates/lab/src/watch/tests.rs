@@ -10,14 +10,7 @@ const fn ms(time: u64) -> u64 {
 }
 
 fn late(cpu: u32, before: u64, due: u64, seen: u64, queued: Option<u64>) -> Late {
-    Late {
-        cpu: Cpu(cpu),
-        thread: 7,
-        before: ms(before),
-        due: ms(due),
-        seen: ms(seen),
-        queued: queued.map(ms),
-    }
+    Late { cpu: Cpu(cpu), before: ms(before), due: ms(due), seen: ms(seen), queued: queued.map(ms) }
 }
 
 fn event(cpu: u32, began: u64, ended: u64, work: Work) -> Event {
@@ -46,7 +39,7 @@ fn seen(events: Option<&[Event]>, lates: &[Late], facts: &Facts) -> Vec<String> 
 #[test]
 fn with_programs_in_the_kernel_each_cause_is_named() {
     let none = Facts::default();
-    let away = |woken: u64, state: u32| Work::Away { thread: 7, woken: ms(woken), state };
+    let away = |woken: u64, state: u32| Work::Away { name: TICKER.into(), woken: ms(woken), state };
     let tick = late(1, 99, 100, 120, None);
     let throttled = Facts { throttled: ms(18), ..Facts::default() };
     let stolen = Facts { stolen: vec![(Cpu(1), ms(20))], ..Facts::default() };

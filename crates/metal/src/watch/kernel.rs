@@ -2,12 +2,14 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 
 use crate::profiler::{Lacking, Unattached, attach_tracepoint, kernel_types, letters, unattached};
-use crate::starter::NAME;
+use crate::starter::{NAME, named, starter};
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/watch.bpf.deflate"));
@@ -27,6 +29,9 @@ const TRACEPOINTS: [(&str, &str, bool); 11] = [
     ("switched", "sched_switch", true),
     ("froze", "cgroup_notify_frozen", false),
 ];
+
+/// How long this thread sleeps to be seen.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// `struct event`.
 const EVENT: usize = 64;
@@ -63,8 +68,8 @@ pub enum Work {
     Frozen,
     /// Nothing: a thread of this process was not on it.
     Away {
-        /// The thread.
-        thread: u64,
+        /// The thread's name.
+        name: String,
         /// When it was to run again, in nanoseconds of the monotonic clock. 0 where nobody woke it.
         woken: u64,
         /// Its state then (`include/linux/sched.h`): 0 where it could have run.
@@ -101,11 +106,11 @@ impl Observer {
     pub fn attach(least: u64, group: Option<&Path>) -> Result<Self, Unattached> {
         let (types, mut loader) = kernel_types();
         let types = types?;
-        let own = std::process::id();
+        let (starter, padded) = starter();
         // The number of its file is the kernel's for the group (`cgroup_id` in `include/linux/cgroup.h`).
         let group = group.and_then(|group| std::fs::metadata(group).ok()).map_or(0, |folder| folder.ino());
         loader.btf(Some(&types.members));
-        loader.override_global("least", &least, true).override_global("watcher", &own, true);
+        loader.override_global("least", &least, true).override_global("starter", &padded, true);
         loader.override_global("group", &group, true);
         // What the build script packed can be unpacked.
         let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
@@ -122,6 +127,9 @@ impl Observer {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
+        // It is known by its name when it leaves its CPU.
+        let known = named(&starter, || thread::sleep(MOMENT));
+        known.map_err(|fault| unattached("name this thread", &fault))?;
         Ok(Self { _loaded: loaded, ring })
     }
 
@@ -147,7 +155,7 @@ fn event(bytes: &[u8; EVENT]) -> Option<Event> {
         4 => Work::Call(what),
         5 => Work::Late(what),
         7 => Work::Frozen,
-        _ => Work::Away { thread: what, woken: long(8)?, state: word(40)? },
+        _ => Work::Away { name, woken: long(8)?, state: word(40)? },
     };
     Some(Event { began: long(0)?, ended: long(16)?, cpu: word(36)?, work })
 }
@@ -177,7 +185,7 @@ mod tests {
             (4, Work::Call(7)),
             (5, Work::Late(7)),
             (7, Work::Frozen),
-            (6, Work::Away { thread: 7, woken: 150, state: 4 }),
+            (6, Work::Away { name: "cc1".into(), woken: 150, state: 4 }),
         ] {
             let read = event(&bytes(kind, 4));
             assert_eq!(read, Some(Event { began: 100, ended: 200, cpu: 3, work }));
