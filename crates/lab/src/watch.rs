@@ -22,7 +22,7 @@ use tenbin_metal::machine::{Facts, Root};
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::watch::kernel::{Event, Observer};
 use tenbin_metal::watch::rtc::{Edge, Rtc};
-use tenbin_metal::watch::{Late, TICKER, Ticks, count_continuations};
+use tenbin_metal::watch::{self, Late, Ticker, count_continuations};
 use tenbin_metal::{Fault, Usage, interrupt};
 use tenbin_model::watch::Sum;
 use tenbin_model::{Cpu, Gap, GapCause, Gaps, Picoseconds};
@@ -77,17 +77,17 @@ pub fn watch(request: &Request, each: &mut dyn FnMut(u64, &Gap) -> bool) -> Resu
     let least = request.least.0 / 1000;
     count_continuations()?;
     let (sources, mut unobserved) = Sources::open(root, &request.cpus);
-    let ticks = Ticks { period: period(request)?, late: least / 2 };
+    let ticker = Ticker { period: period(request)?, late: least / 2 };
     let observer = Observer::attach(least / 4, sources.group()).map_err(|unattached| {
         unobserved.insert(0, format!("which task or interrupt it was: {}", unattached.why));
     });
     let rtc = Rtc::open().map_err(|why| {
         unobserved.push(format!("a virtual machine that is paused with all its clocks: {why}"));
     });
-    if ticks.period > least {
+    if ticker.period > least {
         unobserved.push(format!(
             "some gaps shorter than {} that no program in the kernel sees: a tick in that time takes {} % of a CPU",
-            Picoseconds::from_nanos(ticks.period),
+            Picoseconds::from_nanos(ticker.period),
             SHARE * 100.0,
         ));
     }
@@ -100,8 +100,8 @@ pub fn watch(request: &Request, each: &mut dyn FnMut(u64, &Gap) -> bool) -> Resu
         let ends = &ends;
         let start = |cpu: &Cpu| {
             let (cpu, lates): (Cpu, Sender<Late>) = (*cpu, lates.clone());
-            let thread = thread::Builder::new().name(TICKER.into());
-            let started = thread.spawn_scoped(scope, move || ticks.run(cpu, ends, &lates));
+            let thread = thread::Builder::new().name(watch::NAME.into());
+            let started = thread.spawn_scoped(scope, move || ticker.run(cpu, ends, &lates));
             started.map_err(|error| Fault::system("start a thread", error))
         };
         let threads: Result<Vec<_>, Fault> = request.cpus.iter().map(start).collect();
@@ -138,7 +138,7 @@ pub fn watch(request: &Request, each: &mut dyn FnMut(u64, &Gap) -> bool) -> Resu
             course.round(&late, &edge, 0, each);
         }
         let used = Picoseconds(used.user.0 + used.system.0);
-        Ok(course.end(request, Picoseconds::from_nanos(ticks.period), used, unobserved))
+        Ok(course.end(request, Picoseconds::from_nanos(ticker.period), used, unobserved))
     })
 }
 
@@ -158,7 +158,7 @@ fn period(request: &Request) -> Result<u64, Fault> {
     let (lates, _late) = channel();
     let used = thread::scope(|scope| {
         let ends = &ends;
-        let ticking = scope.spawn(move || Ticks { period: OFTEN, late: u64::MAX }.run(cpu, ends, &lates));
+        let ticking = scope.spawn(move || Ticker { period: OFTEN, late: u64::MAX }.run(cpu, ends, &lates));
         thread::sleep(TRIAL);
         ends.store(true, Ordering::Relaxed);
         ticking.join().unwrap_or(Err(Fault::Panicked))

@@ -45,18 +45,18 @@ pub struct Late {
 }
 
 /// The name of a thread that ticks.
-pub const TICKER: &str = "tenbin-tick";
+pub const NAME: &str = "tenbin-tick";
 
-/// A thread's ticks.
+/// How a thread ticks.
 #[derive(Clone, Copy, Debug)]
-pub struct Ticks {
+pub struct Ticker {
     /// Nanoseconds from one to the next.
     pub period: u64,
     /// How late one is that is to be reported, in nanoseconds.
     pub late: u64,
 }
 
-impl Ticks {
+impl Ticker {
     /// Has the calling thread tick on a CPU until `ends`, and reports what was late. Gives what CPU time that
     /// took.
     ///
@@ -120,8 +120,6 @@ pub struct Clocks {
     pub monotonic: u64,
     /// `CLOCK_BOOTTIME`, which does not.
     pub boottime: u64,
-    /// `CLOCK_REALTIME`, which is set.
-    pub realtime: u64,
 }
 
 impl Clocks {
@@ -133,7 +131,6 @@ impl Clocks {
                 monotonic: nanoseconds(ClockId::Monotonic),
                 counter: counter(),
                 boottime: nanoseconds(ClockId::Boottime),
-                realtime: nanoseconds(ClockId::Realtime),
             };
             let took = nanoseconds(ClockId::Monotonic).saturating_sub(clocks.monotonic);
             if took < best.0 {
@@ -206,9 +203,9 @@ mod tests {
         let ends = AtomicBool::new(false);
         let cpu = crate::allowed_cpus().unwrap()[0];
         std::thread::scope(|scope| {
-            let ticks = Ticks { period: 200_000, late: 0 };
+            let ticker = Ticker { period: 200_000, late: 0 };
             let ends = &ends;
-            let ticking = scope.spawn(move || ticks.run(cpu, ends, &lates));
+            let ticking = scope.spawn(move || ticker.run(cpu, ends, &lates));
             let seen: Vec<Late> = received.iter().take(20).collect();
             ends.store(true, Ordering::Relaxed);
             ticking.join().unwrap().unwrap();

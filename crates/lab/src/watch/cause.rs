@@ -1,7 +1,7 @@
 //! Why nothing ran: what was seen of each CPU, put together. It touches no machine.
 
 use tenbin_metal::watch::kernel::{Event, Work};
-use tenbin_metal::watch::{Late, TICKER};
+use tenbin_metal::watch::{self, Late};
 use tenbin_model::{Cpu, Gap, GapCause, Picoseconds};
 
 /// The states of a task (`include/linux/sched.h`).
@@ -129,7 +129,7 @@ impl Sight<'_> {
         let length = late.seen.saturating_sub(late.due);
         let uncertainty = late.due.saturating_sub(late.before) / 2;
         let away = self.events.into_iter().flatten().find_map(|event| match &event.work {
-            Work::Away { name, woken, .. } if event.cpu == late.cpu.0 && name == TICKER => {
+            Work::Away { name, woken, .. } if event.cpu == late.cpu.0 && name == watch::NAME => {
                 (late.due..=late.seen).contains(&event.ended).then_some((*woken, event.ended))
             }
             _ => None,

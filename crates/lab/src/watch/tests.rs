@@ -39,7 +39,7 @@ fn seen(events: Option<&[Event]>, lates: &[Late], facts: &Facts) -> Vec<String> 
 #[test]
 fn with_programs_in_the_kernel_each_cause_is_named() {
     let none = Facts::default();
-    let away = |woken: u64, state: u32| Work::Away { name: TICKER.into(), woken: ms(woken), state };
+    let away = |woken: u64, state: u32| Work::Away { name: watch::NAME.into(), woken: ms(woken), state };
     let tick = late(1, 99, 100, 120, None);
     let throttled = Facts { throttled: ms(18), ..Facts::default() };
     let stolen = Facts { stolen: vec![(Cpu(1), ms(20))], ..Facts::default() };
@@ -177,8 +177,7 @@ fn clocks_that_went_on_tell_a_pause_from_a_sleep() {
     let request =
         Request { cpus: cpus.to_vec(), duration: None, least: Picoseconds::from_millis(2), tick: None };
     let at = |counter, monotonic, boottime| {
-        let clocks =
-            Clocks { counter: ms(counter), monotonic: ms(monotonic), boottime: ms(boottime), realtime: 0 };
+        let clocks = Clocks { counter: ms(counter), monotonic: ms(monotonic), boottime: ms(boottime) };
         let mut look = Look::default();
         look.clocks = clocks;
         look
