@@ -210,7 +210,8 @@ fn records_stand_in_where_the_kernel_does_not_describe_types() {
     }
     // The root of a chroot is no mount point, so what is made private is /sys alone.
     let hide = "mount --make-private /sys && mount --bind \"$0\" /sys/kernel/btf && \
-                mount -t tracefs nodev /sys/kernel/tracing && exec \"$@\"";
+                { mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing; } && \
+                exec \"$@\"";
     let mut tenbin = Command::new("unshare");
     tenbin.args(["--mount", "--propagation", "unchanged", "sh", "-c", hide]);
     tenbin.arg(&empty).arg(env!("CARGO_BIN_EXE_tenbin"));
