@@ -142,10 +142,12 @@ fn unserved_because(tenbin: &Path, architecture: Architecture) -> Result<Option<
 
 /// Has a guest's tenbin switch NUMA balancing and huge pages, and be ended in the middle of it.
 fn remedy(tenbin: &Path) -> Result<(), Failure> {
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--seconds", "900"])
-        .arguments(["--cpus", "2", "--nodes", "2", "--", "sh", "-c", REMEDY])
-        .capture()?;
+    let output = unless_panicked(|| {
+        Command::new(tenbin)
+            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--seconds", "900"])
+            .arguments(["--cpus", "2", "--nodes", "2", "--", "sh", "-c", REMEDY])
+            .capture()
+    })?;
     refused_and_said(&output, "switch the kernel's settings in a guest with two nodes", SAID_OF_REMEDY)
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::unless_panicked;
 use crate::architecture::Architecture;
 use crate::command::{Command, Output, status_in_words};
 use crate::failure::Failure;
@@ -70,13 +71,14 @@ pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
 }
 
 fn guest(tenbin: &Path, words: &[&str], script: &str) -> Result<Output, Failure> {
-    let appended = words.iter().flat_map(|word| ["--append", word]);
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
-        .arguments(["--seconds", "600", "--cpus", "2", "--nodes", "2"])
-        .arguments(appended)
-        .arguments(["--", "sh", "-c", script])
-        .capture()?;
+    let output = unless_panicked(|| {
+        Command::new(tenbin)
+            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
+            .arguments(["--seconds", "600", "--cpus", "2", "--nodes", "2"])
+            .arguments(words.iter().flat_map(|word| ["--append", word]))
+            .arguments(["--", "sh", "-c", script])
+            .capture()
+    })?;
     print!("{}{}", output.text, output.diagnostics);
     match output.code {
         Some(0) => Ok(output),

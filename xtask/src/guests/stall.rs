@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::answered;
+use super::{answered, unless_panicked};
 use crate::architecture::Architecture;
 use crate::command::Command;
 use crate::failure::Failure;
@@ -27,9 +27,11 @@ const ANSWERS: &[&str] = &[
 ];
 
 pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
-        .arguments(["--seconds", "300", "--cpus", "2", "--", "sh", "-c", SCRIPT])
-        .capture()?;
+    let output = unless_panicked(|| {
+        Command::new(tenbin)
+            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
+            .arguments(["--seconds", "300", "--cpus", "2", "--", "sh", "-c", SCRIPT])
+            .capture()
+    })?;
     answered(&output, "stop things in a guest", 0, ANSWERS)
 }
