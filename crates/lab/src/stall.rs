@@ -18,7 +18,7 @@ use std::time::Duration;
 use tenbin_metal::child::{self, EVER, End, monotonic};
 use tenbin_metal::machine::Root;
 use tenbin_metal::stall::{Stall, sync_disks};
-use tenbin_metal::{Fault, profiler};
+use tenbin_metal::{Fault, bpf};
 use tenbin_model::machine::cpus_in_words;
 use tenbin_model::stall::{StalledCommand, Stalls};
 use tenbin_model::{Cpu, Picoseconds, Refusal};
@@ -165,7 +165,7 @@ fn stopper(target: &Target, duration: Duration) -> Result<(String, Box<dyn Stopp
 }
 
 fn hold(cpus: &[Cpu]) -> Result<Stall, Unfit> {
-    Stall::load(cpus).map_err(|profiler::Unattached { why, .. }| {
+    Stall::load(cpus).map_err(|bpf::Unattached { why, .. }| {
         refused(
             why,
             "programs in the kernel (BPF), which root may load, and Linux 5.17",

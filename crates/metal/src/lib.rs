@@ -4,6 +4,7 @@
 //! nothing, does no statistics and knows no experiment.
 
 pub mod attributes;
+pub mod bpf;
 pub mod c_library;
 pub mod cached_file;
 pub mod calls;
@@ -12,8 +13,8 @@ pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod crew;
-pub mod exact;
 pub mod descendants;
+pub mod exact;
 pub mod exchange;
 pub mod fault;
 pub mod features;

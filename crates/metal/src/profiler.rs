@@ -4,7 +4,6 @@
 //! compares. They follow the first program that a thread of a name of its own starts, with all processes and
 //! threads that this makes.
 
-use std::fmt::Write;
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
@@ -12,13 +11,12 @@ use std::time::Duration;
 use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
-use aya::programs::{Program, ProgramError};
+use aya::programs::ProgramError;
 use aya::{Ebpf, EbpfLoader};
-use rustix::process::chroot;
-use rustix::thread::{UnshareFlags, unshare_unsafe};
 use syscalls::Sysno;
 use tenbin_model::{Order, Picoseconds};
 
+use crate::bpf::{self, Lacking, Types, Unattached, chain, kernel_types, load, map, unattached};
 use crate::child::{self, End};
 use crate::descendants;
 use crate::fault::Fault;
@@ -29,7 +27,6 @@ mod cost;
 mod faults;
 mod files;
 mod layout;
-mod types;
 
 use cost::Bare;
 pub(crate) use cost::call_time;
@@ -37,7 +34,6 @@ pub use cost::{Cost, Costs};
 use faults::Faults;
 pub use files::{FileName, FileUse};
 use layout::{LENGTHS, RawCourse, RawRow, RawTally, RawThread, RawWake, RawWoken};
-use types::Types;
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
@@ -79,26 +75,6 @@ const RECORDS: [(&str, &str, &[Field]); 3] = [
     ("waking", "sched/sched_waking", &[("pid", 24, 4)]),
     ("forked", "task/task_newtask", &[("pid", 8, 4)]),
 ];
-
-/// Why no program could be attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lacking {
-    /// The rights to load and attach programs: `CAP_BPF` and `CAP_PERFMON`, or root.
-    Rights,
-    /// What the kernel says of its own types (`/sys/kernel/btf/vmlinux`).
-    Types,
-    /// Something else: it is too old, or was built without it.
-    Kernel,
-}
-
-/// What was tried, and why it failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unattached {
-    /// What is lacking.
-    pub lacking: Lacking,
-    /// What was tried and what the kernel said.
-    pub why: String,
-}
 
 /// How time was spent, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -271,7 +247,9 @@ impl Profiler {
         // machine does then is the same.
         let bare = Bare::measure(follows_files);
         for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            if let (Err(error), true) = (attach(&mut loaded, program, tracepoint), is_everywhere) {
+            let record = RECORDS.iter().find(|(of, ..)| *of == program && types.is_err());
+            let at = record.map_or(tracepoint, |(_, event, _)| event);
+            if let (Err(error), true) = (bpf::attach(&mut loaded, program, at), is_everywhere) {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
@@ -370,39 +348,6 @@ impl Profiler {
     }
 }
 
-/// The kernel's types, and what loads programs by them.
-pub(crate) fn kernel_types() -> (Result<Types, Unattached>, EbpfLoader<'static>) {
-    let (types, loader) = thread::scope(|scope| {
-        let loader = scope.spawn(loader);
-        (Types::read(), loader.join())
-    });
-    let types = types.map_err(|why| Unattached { lacking: Lacking::Types, why });
-    let loader = loader.unwrap_or_else(|panic| panic::resume_unwind(panic));
-    (types, loader)
-}
-
-/// A loader that has not read the kernel's types, to be called by a thread that does nothing else after it.
-///
-/// Aya's reads all of them when it is made, though it is given those that are needed before it loads
-/// anything. They took 45 ms, which is a third of the time before a command starts. Where `/` is a folder
-/// that has none it does not. That needs `CAP_SYS_CHROOT`, and without it they are read.
-fn loader() -> EbpfLoader<'static> {
-    // SAFETY: only `FILES` can harm other threads; `FS` gives this one a root and a working directory of its
-    // own.
-    if unsafe { unshare_unsafe(UnshareFlags::FS) }.is_ok() {
-        let _ = chroot("/proc");
-    }
-    EbpfLoader::new()
-}
-
-/// What could not be done, and why.
-pub(crate) fn unattached(what: &str, error: &(dyn std::error::Error + 'static)) -> Unattached {
-    Unattached {
-        lacking: if is_denied(error) { Lacking::Rights } else { Lacking::Kernel },
-        why: format!("{what}: {}", chain(error)),
-    }
-}
-
 /// How programs are to be loaded.
 struct Wanted<'a> {
     starter: &'a [u8; NAME],
@@ -471,48 +416,6 @@ impl Wanted<'_> {
             _ => Ok(()),
         }
     }
-}
-
-fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut aya::maps::Map, Unattached> {
-    loaded
-        .map_mut(name)
-        .ok_or_else(|| Unattached { lacking: Lacking::Kernel, why: format!("the object has no map {name}") })
-}
-
-fn load(program: &mut Program, at: &str, types: Option<&Types>) -> Result<(), ProgramError> {
-    match (program, types) {
-        (Program::BtfTracePoint(program), Some(types)) => program.load(at, &types.tracepoints),
-        (Program::RawTracePoint(program), _) => program.load(),
-        (Program::TracePoint(program), _) => program.load(),
-        _ => Ok(()),
-    }
-}
-
-fn attach(loaded: &mut Ebpf, name: &str, at: &str) -> Result<(), ProgramError> {
-    match loaded.program_mut(name) {
-        Some(Program::BtfTracePoint(program)) => program.attach().map(drop),
-        Some(Program::RawTracePoint(program)) => program.attach(at).map(drop),
-        Some(Program::TracePoint(program)) => {
-            let event =
-                RECORDS.iter().find(|(of, ..)| *of == name).and_then(|(_, event, _)| event.split_once('/'));
-            let (category, event) = event.unwrap_or_default();
-            program.attach(category, event).map(drop)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Loads and attaches a program of a tracepoint.
-pub(crate) fn attach_tracepoint(
-    loaded: &mut Ebpf,
-    program: &str,
-    at: &str,
-    types: Option<&Types>,
-) -> Result<(), ProgramError> {
-    if let Some(program) = loaded.program_mut(program) {
-        load(program, at, types)?;
-    }
-    attach(loaded, program, at)
 }
 
 /// The sums over all CPUs of the rows that were ever used, with what threads that live are in.
@@ -611,42 +514,6 @@ pub(crate) fn letters(name: &[u8; NAME]) -> String {
 /// The kernel's clock that the programs read.
 pub(crate) fn nanoseconds_now() -> u64 {
     u64::try_from(child::monotonic().as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// An error with all that caused it. Of the log of the kernel's verifier there is the last line that says
-/// what is wrong: those before it are how it got there, and those after it what that took.
-pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    if let Some(ProgramError::LoadError { io_error, verifier_log }) = error.downcast_ref() {
-        let is_sum = |line: &str| {
-            ["processed ", "verification time", "stack depth"].iter().any(|sum| line.starts_with(sum))
-        };
-        let log = verifier_log.to_string();
-        let wrong = log.lines().rfind(|line| !line.trim().is_empty() && !is_sum(line));
-        return wrong.map_or_else(|| io_error.to_string(), |wrong| format!("{io_error}: {wrong}"));
-    }
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        // Some name their cause themselves.
-        let words = error.to_string();
-        if !text.contains(&words) {
-            let _ = write!(text, ": {words}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// Whether it comes of rights that are lacking.
-pub(crate) fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if let Some(error) = error.downcast_ref::<io::Error>() {
-            return error.kind() == io::ErrorKind::PermissionDenied;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// Nanoseconds as a length.

@@ -20,12 +20,11 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
 use tenbin_model::Order;
 
+use crate::bpf::{Unattached, attach_ring, chain, kernel_types, unattached};
 use crate::child::End;
 use crate::descendants;
 use crate::fault::Fault;
-use crate::profiler::{
-    Lacking, Unattached, attach_tracepoint, chain, kernel_types, letters, nanoseconds_now, unattached,
-};
+use crate::profiler::{letters, nanoseconds_now};
 use crate::sampling::RECORD_LOST;
 use crate::starter::{NAME, named, starter};
 
@@ -189,22 +188,8 @@ impl Recorder {
         let (types, mut loader) = kernel_types();
         let types = types?;
         let (starter, padded) = starter();
-        loader.btf(Some(&types.members)).override_global("starter", &padded, true);
-        // What the build script packed can be unpacked.
-        let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
-        let mut loaded =
-            loader.load(&object).map_err(|error| unattached("create what BPF programs write to", &error))?;
-        let ring = loaded.take_map("events").ok_or_else(|| Unattached {
-            lacking: Lacking::Kernel,
-            why: "the object has no map events".into(),
-        })?;
-        let ring = RingBuf::try_from(ring).map_err(|error| unattached("map a BPF ring", &error))?;
-        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            let attached = attach_tracepoint(&mut loaded, program, tracepoint, Some(&types));
-            if let (Err(error), true) = (attached, is_everywhere) {
-                return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
-            }
-        }
+        loader.override_global("starter", &padded, true);
+        let (mut loaded, ring) = attach_ring(loader, PACKED, &TRACEPOINTS, &types)?;
         attach_clock(&mut loaded, frequency)
             .map_err(|error| unattached("attach a BPF program to the clock of perf events", &error))?;
         Ok(Self { loaded, ring, mappings: watch_mappings(), starter })

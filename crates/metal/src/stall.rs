@@ -19,11 +19,11 @@ use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
 use tenbin_model::Cpu;
 use tenbin_model::machine::cpus_in_words;
 
+use crate::bpf::{Unattached, chain, unattached};
 use crate::child::monotonic;
 use crate::fault::Fault;
 use crate::guardian::Guardian;
 use crate::pin::Pin;
-use crate::profiler::{Unattached, chain, unattached};
 
 /// The program, as the build script packed it.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.deflate"));

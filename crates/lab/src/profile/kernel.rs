@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::process::Command;
 use std::time::Duration;
 
+use tenbin_metal::bpf::{Lacking, Unattached};
 use tenbin_metal::child::End;
 use tenbin_metal::profiler::{
-    self, Cost, Costs, Doing, FileUse, Lacking, Nanoseconds, Observation, Profiler, Row, Unattached, length,
+    self, Cost, Costs, Doing, FileUse, Nanoseconds, Observation, Profiler, Row, length,
 };
 use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use tenbin_metal::allowed_cpus;
+use tenbin_metal::bpf::Unattached;
 use tenbin_metal::child::End;
-use tenbin_metal::profiler::{Unattached, length};
+use tenbin_metal::profiler::length;
 use tenbin_metal::snapshots::{self, Seen, Watched, Where};
 use tenbin_metal::usage::Usage;
 use tenbin_model::profile::{

@@ -12,9 +12,9 @@ use aya::programs::perf_event::{
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
 
+use super::FAULT;
 use super::layout::{EACH_TIMED, RawRow};
-use super::types::Types;
-use super::{FAULT, attach_tracepoint};
+use crate::bpf::{Types, attach_tracepoint};
 
 /// One of so many is seen to end where they are a sample (`EVERY`).
 pub(super) const EVERY: u64 = 8;

@@ -5,7 +5,8 @@ use aya::{Ebpf, EbpfLoader, Pod};
 use syscalls::Sysno;
 
 use super::layout::RawUse;
-use super::{CALLS, Doing, Nanoseconds, ROWS, SLOTS, Unattached, chain, map, unattached};
+use super::{CALLS, Doing, Nanoseconds, ROWS, SLOTS};
+use crate::bpf::{Unattached, chain, map, unattached};
 
 /// Files and calls that are told apart.
 const MOST: u32 = 16 << 10;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 
-use crate::profiler::{Lacking, Unattached, attach_tracepoint, kernel_types, letters, unattached};
+use crate::bpf::{Unattached, attach_ring, kernel_types, unattached};
+use crate::profiler::letters;
 use crate::starter::{NAME, named, starter};
 
 /// The programs, for machines whose lowest byte comes first.
@@ -109,24 +110,9 @@ impl Observer {
         let (starter, padded) = starter();
         // The number of its file is the kernel's for the group (`cgroup_id` in `include/linux/cgroup.h`).
         let group = group.and_then(|group| std::fs::metadata(group).ok()).map_or(0, |folder| folder.ino());
-        loader.btf(Some(&types.members));
         loader.override_global("least", &least, true).override_global("starter", &padded, true);
         loader.override_global("group", &group, true);
-        // What the build script packed can be unpacked.
-        let object = miniz_oxide::inflate::decompress_to_vec(PACKED).unwrap_or_default();
-        let mut loaded =
-            loader.load(&object).map_err(|error| unattached("create what BPF programs write to", &error))?;
-        let ring = loaded.take_map("events").ok_or_else(|| Unattached {
-            lacking: Lacking::Kernel,
-            why: "the object has no map events".into(),
-        })?;
-        let ring = RingBuf::try_from(ring).map_err(|error| unattached("map a BPF ring", &error))?;
-        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
-            let attached = attach_tracepoint(&mut loaded, program, tracepoint, Some(&types));
-            if let (Err(error), true) = (attached, is_everywhere) {
-                return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
-            }
-        }
+        let (loaded, ring) = attach_ring(loader, PACKED, &TRACEPOINTS, &types)?;
         // It is known by its name when it leaves its CPU.
         let known = named(&starter, || thread::sleep(MOMENT));
         known.map_err(|fault| unattached("name this thread", &fault))?;
