@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{self, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tenbin_metal::Fault;
 use tenbin_metal::child::{self, Bounds, End, Finished};
@@ -109,6 +109,26 @@ impl Command {
         };
         let end = child::feed(self.prepare(), self.bounds(LONG_PATIENCE), &mut each);
         self.judge(end.map_err(|fault| self.unstarted(&fault))?, &reports.text)
+    }
+
+    /// As [`Command::capture`], with each line of its output given to `each` as it comes. Its complaints are
+    /// shown.
+    pub fn follow(self, each: &mut dyn FnMut(&str)) -> Result<Output, Failure> {
+        self.announce();
+        let (begin, mut text) = (Instant::now(), String::new());
+        let mut line = |line: &[u8]| {
+            let line = String::from_utf8_lossy(line);
+            each(&line);
+            text.push_str(&line);
+            text.push('\n');
+        };
+        let end = child::feed(self.prepare(), self.bounds(PATIENCE), &mut line);
+        let code = match end.map_err(|fault| self.unstarted(&fault))? {
+            End::Exited(code) => Some(code),
+            End::Signalled(_) => None,
+            End::OutOfTime => return Err(self.late(PATIENCE)),
+        };
+        Ok(Output { code, text, diagnostics: String::new(), time: begin.elapsed() })
     }
 
     fn judge(&self, end: End, reports: &str) -> Result<(), Failure> {

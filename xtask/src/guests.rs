@@ -1,6 +1,7 @@
 //! Real guests of every architecture: they work, fail, hang and panic, and each is told from the others.
 
 mod noise;
+mod pause;
 mod quiet;
 mod stall;
 mod watch;
@@ -128,6 +129,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
     quiet::check(&tenbin)?;
     stall::check(&tenbin)?;
     watch::check(workspace, &tenbin)?;
+    pause::check(workspace, &tenbin)?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 
@@ -274,10 +276,11 @@ fn refused_and_said(output: &Output, tried: &str, wanted: &[&str]) -> Result<(),
 const ATTEMPTS: usize = 3;
 
 /// What a guest answers; it is tried again where its kernel panicked.
-fn unless_panicked(guest: impl Fn() -> Result<Output, Failure>) -> Result<Output, Failure> {
+fn unless_panicked(mut guest: impl FnMut() -> Result<Output, Failure>) -> Result<Output, Failure> {
     let mut output = guest()?;
     for _ in 1..ATTEMPTS {
-        if !output.diagnostics.contains("its kernel panicked") {
+        let panicked = |text: &str| text.contains("its kernel panicked");
+        if !panicked(&output.diagnostics) && !panicked(&output.text) {
             break;
         }
         println!("{}ONCE MORE: the kernel of the guest panicked", output.diagnostics);

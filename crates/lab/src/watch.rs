@@ -8,6 +8,7 @@ mod cause;
 mod look;
 #[cfg(test)]
 mod tests;
+mod vmclock;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use tenbin_model::{Cpu, Gap, GapCause, Gaps, Picoseconds};
 
 use self::cause::{Sight, Suspect};
 use self::look::{Look, Sources, facts};
+use self::vmclock::Disruption;
 use crate::experiment::Unfit;
 
 /// How often there is a look.
@@ -198,6 +200,7 @@ struct Course<'a> {
     observer: Option<Observer>,
     symbols: OnceCell<Option<Symbols>>,
     looks: Vec<Look>,
+    /// In the order in which they ended.
     events: Vec<Event>,
     signs: Vec<Sign>,
     /// How far the battery's clock is ahead of the monotonic clock, in nanoseconds: the most so far, and of
@@ -254,7 +257,10 @@ impl<'a> Course<'a> {
         }
         self.signs.extend(late.try_iter().map(Sign::Late));
         let events = self.observer.as_mut().map(Observer::take).unwrap_or_default();
+        let first = events.iter().map(|event| event.ended).min().unwrap_or(u64::MAX);
+        let sorted = self.events.partition_point(|event| event.ended < first);
         self.events.extend(events.iter().cloned());
+        self.events[sorted..].sort_by_key(|event| event.ended);
         let functions = |address| self.function(address);
         let sight = self.sight(&functions, &[]);
         let signs: Vec<Sign> =
@@ -263,7 +269,11 @@ impl<'a> Course<'a> {
         gaps.extend(self.settled(now.saturating_sub(settled)));
         gaps.sort_by_key(|gap| gap.began_ns);
         let kept = now.saturating_sub(KEPT);
-        self.events.retain(|event| event.ended >= kept);
+        let old = self.events.partition_point(|event| event.ended < kept);
+        // What is left moves: seldom.
+        if old > self.events.len() / 2 {
+            self.events.drain(..old);
+        }
         let old = self.looks.partition_point(|look| look.clocks.monotonic < kept);
         self.looks.drain(..old.min(self.looks.len() - 1));
         gaps.into_iter().all(|gap| {
@@ -360,8 +370,9 @@ impl<'a> Course<'a> {
                 "CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not",
             ));
         } else if paused >= self.least {
-            let causes = [GapCause::Paused, GapCause::Restored];
-            gaps.push(gap(paused, &causes, "the CPU's counter went on and CLOCK_MONOTONIC did not"));
+            let disruption = Disruption::between(last.marks, look.marks);
+            let evidence = disruption.evidence("the CPU's counter went on and CLOCK_MONOTONIC did not");
+            gaps.push(gap(paused, &disruption.causes(), &evidence));
         }
         gaps
     }
@@ -380,14 +391,16 @@ impl<'a> Course<'a> {
         self.lateness = self.lateness.max(u64::try_from(-more).unwrap_or(0));
         let length = u64::try_from(more).ok().filter(|length| count >= EDGES && *length >= self.least);
         let Some(length) = length else { return self.pause.take() };
+        let began_ns = edge.monotonic.saturating_sub(1_000_000_000);
+        let disruption = facts(&self.looks, began_ns, edge.monotonic).disruption;
         // The first second after a pause may end before its time.
         let pause = self.pause.get_or_insert_with(|| Gap {
-            began_ns: edge.monotonic.saturating_sub(1_000_000_000),
+            began_ns,
             length: Picoseconds::ZERO,
             uncertainty: Picoseconds::from_nanos(self.lateness),
             cpus: self.cpus.to_vec(),
-            causes: vec![GapCause::Paused, GapCause::Restored],
-            evidence: "the battery's clock (/dev/rtc0) went on and all others did not".into(),
+            causes: disruption.causes(),
+            evidence: disruption.evidence("the battery's clock (/dev/rtc0) went on and all others did not"),
         });
         pause.length = Picoseconds(pause.length.0 + length * 1000);
         None

@@ -73,8 +73,10 @@ pub enum GapCause {
     Steal,
     /// The hypervisor or the firmware had the CPU, and nobody says so.
     Unseen,
-    /// The virtual machine was stopped and went on: paused, or moved to another host.
+    /// The virtual machine was stopped and went on where it was.
     Paused,
+    /// It was moved to another host.
+    Migrated,
     /// It was set back to a snapshot.
     Restored,
     /// The machine slept.
@@ -100,8 +102,9 @@ impl fmt::Display for GapCause {
             Self::InterruptsOff => "interrupts off",
             Self::Steal => "the host ran something else (steal)",
             Self::Unseen => "hypervisor or firmware, unseen",
-            Self::Paused => "the virtual machine was paused or moved",
-            Self::Restored => "the virtual machine was set back to a snapshot",
+            Self::Paused => "virtual machine paused",
+            Self::Migrated => "virtual machine migrated",
+            Self::Restored => "virtual machine restored from a snapshot",
             Self::Suspended => "the machine was suspended",
             Self::Stopped => "stopped by a signal (SIGSTOP)",
             Self::Traced => "stopped by a tracer",

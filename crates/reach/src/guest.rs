@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{BufReader, BufWriter, PipeWriter, Seek, pipe};
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,8 @@ pub struct Guest {
     pub command: Vec<OsString>,
     /// Files and folders there that shall come back; the root is where their paths start.
     pub bring: Vec<String>,
+    /// The socket on which the emulator's monitor (QMP) listens meanwhile.
+    pub monitor: Option<PathBuf>,
     /// How long all of it may take, from the emulator's start to its end.
     pub deadline: Duration,
     /// How large its answer may be on its way, in bytes: output, and what shall come back. [`ANSWER_MOST`] if
@@ -126,6 +128,7 @@ impl Guest {
             cargo: Vec::new(),
             command: command.into_iter().map(Into::into).collect(),
             bring: Vec::new(),
+            monitor: None,
             deadline: Duration::from_secs(120),
             answer_most: ANSWER_MOST,
         }
@@ -175,6 +178,8 @@ impl Guest {
             let watch = move || console::watch(reader, over, start, each);
             let watcher = thread::Builder::new().spawn_scoped(scope, watch).map_err(plumbing)?;
             let end = emulator.run(&out, &files.complaints, self.deadline);
+            // An emulator that was killed leaves it.
+            self.monitor.iter().for_each(|socket| fs::remove_file(socket).unwrap_or_default());
             drop(alive);
             Ok((end?, watcher.join().unwrap_or_else(|panic| resume_unwind(panic))))
         })?;
@@ -269,7 +274,12 @@ impl Guest {
             "-device",
             "pci-serial,chardev=serial",
         ];
-        let program = Program::new(name, package).largest_file(self.answer_most);
+        let monitor = self.monitor.iter().flat_map(|socket| {
+            // A comma ends a value, and two are one.
+            let socket = socket.to_string_lossy().replace(',', ",,");
+            ["-qmp".into(), format!("unix:{socket},server=on,wait=off")]
+        });
+        let program = Program::new(name, package).largest_file(self.answer_most).words(monitor);
         let program = program.words(words).words(self.accelerator.words()).words(board);
         Ok(program.words(machine).words(nodes).words(["-kernel".as_ref(), image.as_os_str()]).words(channels))
     }

@@ -4,6 +4,8 @@ use tenbin_metal::watch::kernel::{Event, Work};
 use tenbin_metal::watch::{self, Late};
 use tenbin_model::{Cpu, Gap, GapCause, Picoseconds};
 
+use super::vmclock::Disruption;
+
 /// The states of a task (`include/linux/sched.h`).
 const STOPPED: u32 = 0x4;
 const TRACED: u32 = 0x8;
@@ -29,6 +31,8 @@ pub(super) struct Facts {
     pub(super) throttled: u64,
     /// For how long the host ran something else, CPU by CPU, to within 10 ms.
     pub(super) stolen: Vec<(Cpu, u64)>,
+    /// What the hypervisor says.
+    pub(super) disruption: Disruption,
 }
 
 /// What may have been a gap on one CPU.
@@ -59,7 +63,7 @@ impl Suspect {
 
 /// What can be seen of the kernel.
 pub(super) struct Sight<'a> {
-    /// What its programs saw about that time; none where there are none.
+    /// What its programs saw about that time, in the order in which it ended; none where there are none.
     pub(super) events: Option<&'a [Event]>,
     /// The name of the function at an address.
     pub(super) function: &'a dyn Fn(u64) -> String,
@@ -128,10 +132,8 @@ impl Sight<'_> {
     pub(super) fn tick(&self, late: &Late, facts: &Facts) -> Suspect {
         let length = late.seen.saturating_sub(late.due);
         let uncertainty = late.due.saturating_sub(late.before) / 2;
-        let away = self.events.into_iter().flatten().find_map(|event| match &event.work {
-            Work::Away { name, woken, .. } if event.cpu == late.cpu.0 && name == watch::NAME => {
-                (late.due..=late.seen).contains(&event.ended).then_some((*woken, event.ended))
-            }
+        let away = self.meanwhile(late).find_map(|event| match &event.work {
+            Work::Away { name, woken, .. } if name == watch::NAME => Some((*woken, event.ended)),
             _ => None,
         });
         let (cause, evidence) = self.of_tick(late, away, length, facts);
@@ -142,6 +144,14 @@ impl Sight<'_> {
         let (began, ended) = exact.unwrap_or((late.due.saturating_sub(uncertainty), late.seen));
         let uncertainty = if exact.is_some() { 0 } else { uncertainty };
         Suspect { cpu: late.cpu, began, ended, uncertainty, by_tick: true, cause, evidence }
+    }
+
+    /// What ended on the CPU of a late tick while it was late.
+    fn meanwhile(&self, late: &Late) -> impl Iterator<Item = &Event> {
+        let events = self.events.unwrap_or_default();
+        let ended_by = |time: u64| events.partition_point(|event| event.ended < time);
+        let between = events.get(ended_by(late.due)..ended_by(late.seen.saturating_add(1)));
+        between.unwrap_or_default().iter().filter(|event| event.cpu == late.cpu.0)
     }
 
     fn of_tick(
@@ -174,10 +184,9 @@ impl Sight<'_> {
             return (None, UNSEEN.into());
         }
         // It could have run: who did? The one who did so for longest.
-        let tasks = self.events.into_iter().flatten().filter_map(|event| match &event.work {
-            Work::Task { number, name, .. } if event.cpu == late.cpu.0 => {
-                let time = event.ended.min(late.seen).saturating_sub(event.began.max(late.due));
-                Some((time, number, name))
+        let tasks = self.meanwhile(late).filter_map(|event| match &event.work {
+            Work::Task { number, name, .. } => {
+                Some((event.ended.saturating_sub(event.began.max(late.due)), number, name))
             }
             _ => None,
         });
@@ -234,7 +243,7 @@ impl Sight<'_> {
             }
         }
         for gap in &mut gaps {
-            self.narrow(gap);
+            self.narrow(gap, facts);
         }
         gaps
     }
@@ -263,11 +272,18 @@ impl Sight<'_> {
                 evidence = format!("/proc/stat: {} stolen", nanoseconds(stolen));
                 vec![GapCause::Steal]
             }
-            None => self.unknown(),
+            None => {
+                evidence = facts.disruption.evidence(&evidence);
+                self.unknown(facts)
+            }
             // The host may have taken the CPU in the middle of it.
             Some(cause @ GapCause::Interrupt { .. }) if stolen >= best.length() / 2 => {
                 evidence = format!("{evidence}; /proc/stat: {} stolen", nanoseconds(stolen));
                 vec![cause.clone(), GapCause::Steal]
+            }
+            Some(cause @ GapCause::Interrupt { .. }) if facts.disruption.is_certain() => {
+                evidence = facts.disruption.evidence(&evidence);
+                std::iter::once(cause.clone()).chain(facts.disruption.causes()).collect()
             }
             Some(cause) => vec![cause.clone()],
         };
@@ -282,27 +298,31 @@ impl Sight<'_> {
     }
 
     /// What it may be where nothing says.
-    fn unknown(&self) -> Vec<GapCause> {
+    fn unknown(&self, facts: &Facts) -> Vec<GapCause> {
+        if facts.disruption.is_certain() {
+            return facts.disruption.causes();
+        }
         let mut causes = vec![GapCause::InterruptsOff, GapCause::Unseen];
         if self.events.is_none() {
             causes.extend([GapCause::Interrupt { name: None }, GapCause::StopMachine]);
         }
         if self.is_guest {
-            causes.extend([GapCause::Steal, GapCause::Paused, GapCause::Restored]);
+            causes.push(GapCause::Steal);
+            causes.extend(facts.disruption.causes());
         }
         causes
     }
 
     /// Strikes out what cannot have been: not all CPUs stopped where one was late.
-    fn narrow(&self, gap: &mut Gap) {
+    fn narrow(&self, gap: &mut Gap, facts: &Facts) {
         // Whoever is stopped or frozen has no thread that ticks.
         let is_of_all = matches!(gap.causes[..], [GapCause::Frozen | GapCause::Stopped]);
         if self.events.is_none() && is_of_all && gap.cpus.len() < self.cpus.len() {
-            gap.causes = self.unknown();
+            gap.causes = self.unknown(facts);
             gap.evidence = UNSEEN.into();
         }
-        if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() {
-            let of_all = [GapCause::StopMachine, GapCause::Paused, GapCause::Restored];
+        if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() && !facts.disruption.is_certain() {
+            let of_all = [GapCause::StopMachine, GapCause::Paused, GapCause::Migrated, GapCause::Restored];
             gap.causes.retain(|cause| !of_all.contains(cause));
         }
         gap.causes.sort();

@@ -7,6 +7,7 @@ use tenbin_metal::watch::{Changes, Clocks, continuations};
 use tenbin_model::Cpu;
 
 use super::cause::Facts;
+use super::vmclock::{Disruption, Marks};
 
 /// A tick of `/proc/stat` in nanoseconds (`USER_HZ`).
 const TICK: u64 = 10_000_000;
@@ -29,6 +30,7 @@ pub(super) struct Look {
     frozen: bool,
     throttled: u64,
     stolen: Vec<(Cpu, u64)>,
+    pub(super) marks: Option<Marks>,
 }
 
 impl<'a> Sources<'a> {
@@ -67,6 +69,7 @@ impl<'a> Sources<'a> {
         Look {
             throttled: self.groups.iter().filter_map(throttled).sum::<u64>() * 1000,
             stolen: self.cpus.iter().filter_map(stolen).collect(),
+            marks: Marks::read(&self.root),
             frozen: self.changes.as_ref().is_some_and(Changes::any),
             continued: continuations(),
             clocks: Clocks::now(),
@@ -93,6 +96,7 @@ pub(super) fn facts(looks: &[Look], began: u64, ended: u64) -> Facts {
         frozen: looks.iter().take(end + 1).skip(begin).any(|look| look.frozen),
         throttled: last.throttled.saturating_sub(earlier.throttled),
         stolen: next.stolen.iter().map(since).collect(),
+        disruption: Disruption::between(earlier.marks, last.marks),
     }
 }
 
@@ -108,6 +112,7 @@ mod tests {
             frozen,
             throttled,
             stolen: vec![(Cpu(0), stolen)],
+            marks: None,
         };
         let looks =
             [at(1, 0, false, 0, 0), at(2, 0, false, 5, 10), at(3, 1, true, 5, 10), at(4, 1, false, 9, 30)];
@@ -120,7 +125,12 @@ mod tests {
         ] {
             let seen = facts(&looks, began * 1_000_000, ended * 1_000_000);
             let stolen = vec![(Cpu(0), stolen)];
-            assert_eq!(seen, Facts { continued, frozen, throttled, stolen }, "{began} to {ended}");
+            let disruption = Disruption::Unknown;
+            assert_eq!(
+                seen,
+                Facts { continued, frozen, throttled, stolen, disruption },
+                "{began} to {ended}"
+            );
         }
     }
 }

@@ -43,6 +43,8 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
     let tick = late(1, 99, 100, 120, None);
     let throttled = Facts { throttled: ms(18), ..Facts::default() };
     let stolen = Facts { stolen: vec![(Cpu(1), ms(20))], ..Facts::default() };
+    let restored = Facts { disruption: Disruption::Restored, ..Facts::default() };
+    let paused = Facts { disruption: Disruption::None, ..Facts::default() };
     for (events, lates, facts, expected) in [
         // A callback in an interrupt that a task was interrupted by: the innermost is meant.
         (
@@ -102,6 +104,28 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
             vec![],
             &stolen,
             vec!["20 ms ± 0 µs on [1]: the host ran something else (steal)"],
+        ),
+        // A hypervisor's own word.
+        (
+            vec![event(1, 100, 120, Work::Late(9))],
+            vec![],
+            &restored,
+            vec!["20 ms ± 0 µs on [1]: virtual machine restored from a snapshot"],
+        ),
+        (
+            vec![event(1, 100, 120, Work::Soft(3))],
+            vec![],
+            &restored,
+            vec![
+                "20 ms ± 0 µs on [1]: ambiguous: soft interrupt NET_RX or virtual machine restored from a \
+                 snapshot",
+            ],
+        ),
+        (
+            vec![event(1, 100, 120, Work::Soft(3))],
+            vec![],
+            &paused,
+            vec!["20 ms ± 0 µs on [1]: soft interrupt NET_RX"],
         ),
         (
             vec![event(1, 100, 120, Work::Soft(3))],
@@ -191,8 +215,8 @@ fn clocks_that_went_on_tell_a_pause_from_a_sleep() {
             at(3400, 3100, 3100),
             Some((
                 300,
-                "ambiguous: the virtual machine was paused or moved or the virtual machine was set back to a \
-                 snapshot",
+                "ambiguous: virtual machine paused, virtual machine migrated or virtual machine restored \
+                 from a snapshot",
             )),
         ),
     ] {

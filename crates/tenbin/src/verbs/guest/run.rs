@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,6 +48,9 @@ pub struct Run {
     /// Where to put what is brought back: its path in the guest, below this folder
     #[arg(long, value_name = "FOLDER", requires = "bring")]
     into: Option<PathBuf>,
+    /// Have QEMU's monitor (QMP) listen on a socket while the guest runs: for `tenbin stall vm`, say
+    #[arg(long, value_name = "SOCKET")]
+    monitor: Option<PathBuf>,
     /// How long the guest may take, its boot of about ten seconds counted in; fetching a kernel is not
     #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
@@ -150,6 +153,12 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     for place in &arguments.bring {
         insist_place(Path::new(place)).map_err(trouble)?;
     }
+    if let Some(socket) = &arguments.monitor
+        && fs::symlink_metadata(socket).is_ok_and(|there| !there.file_type().is_socket())
+    {
+        let why = format!("--monitor {}: there is a file that is no socket", socket.display());
+        return Err(Trouble::usage(why));
+    }
     let into = arguments.into.as_deref().unwrap_or(Path::new("."));
     can_hold(into)?;
     let progress = Progress::new();
@@ -178,6 +187,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     guest.cargo.extend(arguments.carry_tree.into_iter().map(Cargo::Tree));
     guest.cargo.extend(carried);
     guest.bring = arguments.bring;
+    guest.monitor = arguments.monitor;
     if accelerator == Accelerator::Kvm {
         progress.doing("trying whether KVM works");
     }
