@@ -33,9 +33,9 @@ struct irqaction {
 	const char *name;
 } __attribute__((preserve_access_index));
 
-// What of a CPU's work is timed; then a timer that expired late, a thread of the process that watches, and its control
-// group, frozen.
-enum { TASK, INTERRUPT, SOFT, TIMER, CALL, WORKS, LATE = WORKS, OWN, GROUP };
+// What of a CPU's work is timed; a timer that expired late, with when the last one of the CPU expired; then a thread of
+// the process that watches, and its control group, frozen.
+enum { TASK, INTERRUPT, SOFT, TIMER, CALL, LATE, WORKS, OWN = WORKS, GROUP };
 
 // In ns: what is shorter is nobody's business.
 const volatile __u64 least = 500000;
@@ -240,7 +240,9 @@ SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(timer_begins, struct hrtimer *timer, __s64 *now)
 {
 	__s64 late = 0;
-	__u64 ended;
+	__u64 began, ended;
+	__u32 task = TASK, last = LATE;
+	struct work *work;
 	struct event *event;
 
 	bpf_probe_read_kernel(&late, sizeof(late), now);
@@ -249,10 +251,20 @@ int BPF_PROG(timer_begins, struct hrtimer *timer, __s64 *now)
 	// Those of the soft interrupt wait for more than the CPU.
 	if (late >= (__s64)least && timer->node.expires > 0 && !timer->is_soft) {
 		ended = bpf_ktime_get_ns();
-		event = event_of(LATE, ended - late, ended, (__u64)timer->function);
+		began = ended - late;
+		// A timer may be set to a time that is over, or its clock be set: the CPU was at work when it switched
+		// to another task, and when another timer expired.
+		work = bpf_map_lookup_elem(&works, &task);
+		if (work && work->began > began)
+			began = work->began;
+		work = bpf_map_lookup_elem(&works, &last);
+		if (work && work->began > began)
+			began = work->began;
+		event = ended - began >= least ? event_of(LATE, began, ended, (__u64)timer->function) : 0;
 		if (event)
 			bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
 	}
+	begins(LATE, 0);
 	return begins(TIMER, (__u64)timer->function);
 }
 

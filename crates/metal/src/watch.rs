@@ -74,6 +74,7 @@ impl Ticker {
         while !ends.load(Ordering::Relaxed) {
             sleep_until(due);
             let seen = nanoseconds(ClockId::Monotonic);
+            let mut last = seen;
             count += 1;
             let is_late = seen.saturating_sub(due) >= self.late;
             if is_late || count % BETWEEN == 0 {
@@ -84,10 +85,12 @@ impl Ticker {
                     let _ = lates.send(Late { cpu, before, due, seen, queued });
                 }
                 queued_before = now;
+                // What that waited for kept only this thread.
+                last = nanoseconds(ClockId::Monotonic);
             }
-            before = seen;
+            before = last;
             // Ticks that were missed are not made up for.
-            due = due.max(seen.saturating_sub(self.late)) + self.period;
+            due = due.max(before.saturating_sub(self.late)) + self.period;
         }
         Ok(Usage::of_this_thread())
     }

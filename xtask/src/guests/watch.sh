@@ -53,6 +53,7 @@ for clock in $(cat $clocks/available_clocksource); do
 	done
 	plant task 300 /tmp/hog 1 300
 	plant throttled 80 throttle
+	plant nothing 10000 /tmp/hog past 10000
 done
 
 # A shell has what it starts in the background ignore SIGINT.

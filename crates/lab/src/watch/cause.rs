@@ -13,6 +13,9 @@ const TRACED: u32 = 0x8;
 /// Priorities below this are real time, and keep ordinary tasks from the CPU.
 const ORDINARY: u32 = 100;
 
+/// Among so many suspects before one is what it goes on from.
+const NEAR: usize = 8;
+
 /// What was seen where nothing says why.
 const UNSEEN: &str = "no thread of this process ran";
 
@@ -209,17 +212,7 @@ impl Sight<'_> {
             suspects.extend(others.map(|&cpu| Suspect { cpu, ..suspect.clone() }));
         }
         suspects.sort_by_key(|suspect| (suspect.cpu, suspect.began));
-        let mut alone: Vec<Gap> = Vec::new();
-        let mut rest = suspects.into_iter().peekable();
-        while let Some(first) = rest.next() {
-            let mut together = vec![first];
-            while let Some(next) = rest.next_if(|next| {
-                next.cpu == together[0].cpu && together.iter().any(|suspect| suspect.touches(next))
-            }) {
-                together.push(next);
-            }
-            alone.extend(self.gap(&together, facts));
-        }
+        let mut alone = self.of_each_cpu(self.joined(suspects), facts);
         alone.sort_by_key(|gap| gap.began_ns);
         let mut gaps: Vec<Gap> = Vec::new();
         for gap in alone {
@@ -248,20 +241,49 @@ impl Sight<'_> {
         gaps
     }
 
-    /// What several suspects at a time were: the innermost one with a cause that was most of it.
-    fn gap(&self, together: &[Suspect], facts: &Facts) -> Option<Gap> {
-        let longest = together.iter().max_by_key(|suspect| suspect.length())?;
-        let known = together.iter().filter(|suspect| {
-            suspect.cause.is_some() && (suspect.length() + 2 * longest.uncertainty) * 2 >= longest.length()
-        });
-        let cause = known.min_by_key(|suspect| (suspect.by_tick, suspect.uncertainty, suspect.length()));
-        // Several threads of a process are stopped one after the other.
-        let best = cause.map_or(longest, |cause| {
-            let same = together
-                .iter()
-                .filter(|suspect| (suspect.by_tick, &suspect.cause) == (cause.by_tick, &cause.cause));
-            same.max_by_key(|suspect| suspect.length()).unwrap_or(cause)
-        });
+    /// The same with those in one that are of one cause, and with hardly anything between them: a task that
+    /// lost its CPU for a moment, threads that were stopped one after the other.
+    fn joined(&self, suspects: Vec<Suspect>) -> Vec<Suspect> {
+        let mut joined: Vec<Suspect> = Vec::new();
+        for suspect in suspects {
+            let goes_on = |before: &&mut Suspect| {
+                !before.by_tick
+                    && !suspect.by_tick
+                    && suspect.cause.is_some()
+                    && (before.cpu, &before.cause) == (suspect.cpu, &suspect.cause)
+                    && suspect.began <= before.ended + self.least / 4
+            };
+            match joined.iter_mut().rev().take(NEAR).find(goes_on) {
+                Some(before) => before.ended = before.ended.max(suspect.ended),
+                None => joined.push(suspect),
+            }
+        }
+        joined
+    }
+
+    /// The gaps of each CPU, of suspects in the order of CPUs and beginnings.
+    fn of_each_cpu(&self, suspects: Vec<Suspect>, facts: &Facts) -> Vec<Gap> {
+        let mut gaps = Vec::new();
+        let mut rest = suspects.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let mut together = vec![first];
+            while let Some(next) = rest.next_if(|next| {
+                next.cpu == together[0].cpu && together.iter().any(|suspect| suspect.touches(next))
+            }) {
+                together.push(next);
+            }
+            let Some(best) = best(&together) else { continue };
+            gaps.extend(self.gap(best, facts));
+            // What the kernel saw while a tick waited for longer is a gap too.
+            if best.by_tick {
+                together.retain(|suspect| !suspect.by_tick && suspect.cause.is_some());
+                gaps.extend(self.of_each_cpu(together, facts));
+            }
+        }
+        gaps
+    }
+
+    fn gap(&self, best: &Suspect, facts: &Facts) -> Option<Gap> {
         if best.length() + best.uncertainty < self.least {
             return None;
         }
@@ -327,6 +349,16 @@ impl Sight<'_> {
         }
         gap.causes.sort();
     }
+}
+
+/// What several suspects at a time were: the innermost one with a cause that was most of it.
+fn best(together: &[Suspect]) -> Option<&Suspect> {
+    let longest = together.iter().max_by_key(|suspect| suspect.length())?;
+    let known = together.iter().filter(|suspect| {
+        suspect.cause.is_some() && (suspect.length() + 2 * longest.uncertainty) * 2 >= longest.length()
+    });
+    let cause = known.min_by_key(|suspect| (suspect.by_tick, suspect.uncertainty, suspect.length()));
+    Some(cause.unwrap_or(longest))
 }
 
 fn nanoseconds(time: u64) -> Picoseconds {

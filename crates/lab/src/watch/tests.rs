@@ -135,12 +135,22 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
                 "20 ms ± 0 µs on [1]: ambiguous: soft interrupt NET_RX or the host ran something else (steal)",
             ],
         ),
-        // A short interrupt within a long gap is not its cause.
+        // A short interrupt within a long gap is not its cause, and a gap of its own.
         (
             vec![event(1, 105, 108, Work::Interrupt { number: 24, name: "eth0".into() })],
             vec![tick],
             &none,
-            vec!["20 ms ± 500 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
+            vec![
+                "20 ms ± 500 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen",
+                "3 ms ± 0 µs on [1]: interrupt 24 (eth0)",
+            ],
+        ),
+        // A task that lost its CPU to another one for a moment.
+        (
+            vec![event(1, 100, 109, task("hog", 49)), event(1, 109, 120, task("hog", 49))],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 0 µs on [1]: hog (42) ran"],
         ),
         (vec![event(1, 100, 101, Work::Call(3)), event(5, 100, 120, Work::Call(3))], vec![], &none, vec![]),
     ] {

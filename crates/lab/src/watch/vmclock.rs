@@ -1,5 +1,5 @@
-//! What a hypervisor says of a virtual machine's clock (`/dev/vmclock0`): numbers that change when the machine
-//! was migrated, or restored from a snapshot, and not when it was paused.
+//! What a hypervisor says of a virtual machine's clock (`/dev/vmclock0`): numbers that change when it was
+//! migrated, or restored from a snapshot, and not when it was paused.
 //!
 //! The format is `struct vmclock_abi` of `include/uapi/linux/vmclock-abi.h` (UAPI.13).
 
