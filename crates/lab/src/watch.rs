@@ -257,10 +257,10 @@ impl<'a> Course<'a> {
         }
         self.signs.extend(late.try_iter().map(Sign::Late));
         let events = self.observer.as_mut().map(Observer::take).unwrap_or_default();
-        let first = events.iter().map(|event| event.ended).min().unwrap_or(u64::MAX);
-        let sorted = self.events.partition_point(|event| event.ended < first);
-        self.events.extend(events.iter().cloned());
-        self.events[sorted..].sort_by_key(|event| event.ended);
+        for event in &events {
+            let place = self.events.partition_point(|known| known.ended <= event.ended);
+            self.events.insert(place, event.clone());
+        }
         let functions = |address| self.function(address);
         let sight = self.sight(&functions, &[]);
         let signs: Vec<Sign> =

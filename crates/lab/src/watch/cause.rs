@@ -305,7 +305,9 @@ impl Sight<'_> {
             }
             Some(cause @ GapCause::Interrupt { .. }) if facts.disruption.is_certain() => {
                 evidence = facts.disruption.evidence(&evidence);
-                std::iter::once(cause.clone()).chain(facts.disruption.causes()).collect()
+                let mut causes = facts.disruption.causes();
+                causes.push(cause.clone());
+                causes
             }
             Some(cause) => vec![cause.clone()],
         };
