@@ -272,17 +272,19 @@ impl Sight<'_> {
             }) {
                 together.push(next);
             }
-            let Some(best) = best(&together) else { continue };
-            gaps.extend(self.gap(best, facts));
-            // What the kernel saw while a tick waited for longer is a gap too.
-            if best.by_tick {
-                together.retain(|suspect| !suspect.by_tick && suspect.cause.is_some());
-                gaps.extend(self.of_each_cpu(together, facts));
-            }
+            let Some(best) = best(&together).cloned() else { continue };
+            gaps.extend(self.gap(&best, facts));
+            // What the kernel saw at another time, or while a tick waited for longer, is a gap too.
+            let is_vague = best.by_tick || best.cause.is_none();
+            together.retain(|suspect| {
+                !suspect.by_tick && suspect.cause.is_some() && (is_vague || !suspect.touches(&best))
+            });
+            gaps.extend(self.of_each_cpu(together, facts));
         }
         gaps
     }
 
+    /// What a suspect is, with what else is known of that time.
     fn gap(&self, best: &Suspect, facts: &Facts) -> Option<Gap> {
         if best.length() + best.uncertainty < self.least {
             return None;

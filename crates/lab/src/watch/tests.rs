@@ -145,6 +145,13 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
                 "3 ms ± 0 µs on [1]: interrupt 24 (eth0)",
             ],
         ),
+        // Two within the time that a tick waited.
+        (
+            vec![event(1, 100, 112, Work::Timer(5)), event(1, 114, 120, Work::Soft(3))],
+            vec![tick],
+            &none,
+            vec!["12 ms ± 0 µs on [1]: timer function_5", "6 ms ± 0 µs on [1]: soft interrupt NET_RX"],
+        ),
         // A task that lost its CPU to another one for a moment.
         (
             vec![event(1, 100, 109, task("hog", 49)), event(1, 109, 120, task("hog", 49))],
