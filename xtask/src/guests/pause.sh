@@ -9,16 +9,16 @@ done
 # The battery's clock is known after some of its seconds.
 sleep 5
 
-# It is over when something of that length was written, or after 20 s.
+# It is over when one of that kind and length was written, or after 20 s.
 seen() {
-	tail -n +$((before + 1)) /gaps | sed -n 's/.*"length":\([0-9]*\)[0-9]\{9\},.*/\1/p' |
-		while read -r length; do [ "$length" -lt $(($1 * 7 / 10)) ] || echo yes; done
+	tail -n +$((before + 1)) /gaps | sed -n "/\"$1d\"/s/.*\"length\":\([0-9]*\)[0-9]\{9\},.*/\1/p" |
+		while read -r length; do [ "$length" -lt $(($2 * 7 / 10)) ] || echo yes; done
 }
 plant() {
 	before=$(wc -l < /gaps)
 	echo "please $1 $2" > /dev/console
 	turns=0
-	until [ -n "$(seen $2)" ] || [ $turns -ge 100 ]; do usleep 200000; turns=$((turns + 1)); done
+	until [ -n "$(seen $1 $2)" ] || [ $turns -ge 100 ]; do usleep 200000; turns=$((turns + 1)); done
 	echo "planted $1 $2"
 	tail -n +$((before + 1)) /gaps
 }
