@@ -207,6 +207,20 @@ pub enum Resume {
 }
 
 impl Resume {
+    /// The same again.
+    ///
+    /// # Errors
+    /// [`Fault::System`] where there are too many descriptors.
+    pub fn copy(&self) -> Result<Self, Fault> {
+        let copied = |file: &OwnedFd| {
+            file.try_clone().map_err(|error| Fault::system("copy the descriptor of what is stopped", error))
+        };
+        Ok(match self {
+            Self::Signal(process) => Self::Signal(copied(process)?),
+            Self::Write(file, bytes) => Self::Write(copied(file)?, bytes),
+        })
+    }
+
     /// It allocates nothing.
     fn now(&self) -> Result<(), Errno> {
         match self {
@@ -253,6 +267,11 @@ impl Armed {
     /// [`Fault::System`] with the kernel's reason. The guardian is left to try when it is time.
     pub fn resume(mut self) -> Result<(), Fault> {
         self.go_on()
+    }
+
+    /// Leaves it to another one, and lets nothing go on.
+    pub fn disarm(mut self) {
+        self.guardian = None;
     }
 
     fn go_on(&mut self) -> Result<(), Fault> {

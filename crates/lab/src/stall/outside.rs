@@ -20,7 +20,7 @@ use crate::experiment::Unfit;
 /// How long something may take to be stopped that was told to.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The guardian's end comes so long after ours: what is asked for counts from the moment when it has stopped.
+/// The guardian's end comes so long after ours.
 const GRACE: Duration = Duration::from_millis(1);
 
 /// From one look to the next.
@@ -33,11 +33,14 @@ fn stop(
     begin: impl FnOnce() -> Result<(), Fault>,
     has_stopped: impl FnMut() -> bool,
 ) -> Result<Duration, Fault> {
-    let armed = Armed::until(resume, monotonic() + duration + GRACE)?;
+    // What is asked for counts from the moment when it has stopped, which may take a while.
+    let first = Armed::until(resume.copy()?, monotonic() + PATIENCE + duration)?;
     begin()?;
     wait_until(has_stopped)?;
     let stopped = monotonic();
-    thread::sleep(duration);
+    let armed = Armed::until(resume, stopped + duration + GRACE)?;
+    first.disarm();
+    thread::sleep((stopped + duration).saturating_sub(monotonic()));
     armed.resume()?;
     Ok(monotonic().saturating_sub(stopped))
 }

@@ -147,6 +147,37 @@ fn a_stop_that_ends_in_a_panic_is_refused() {
     assert!(panics::panics(Root::new(rcu.path()), Duration::from_secs(11)).is_some());
 }
 
+/// What takes long to stop is not let go before it has.
+#[test]
+fn a_guest_that_stops_late_stands_still_for_as_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let monitor = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        writeln!(socket, "{{\"QMP\": {{}}}}").unwrap();
+        let mut lines = BufReader::new(socket.try_clone().unwrap());
+        let mut line = String::new();
+        while !line.contains("\"stop\"") {
+            line.clear();
+            lines.read_line(&mut line).unwrap();
+            if !line.contains("\"stop\"") {
+                writeln!(socket, "{{\"return\": {{\"running\": true}}}}").unwrap();
+            }
+        }
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let early = lines.read_line(&mut line);
+        assert!(early.is_err(), "let go before it had stopped: {line}");
+        writeln!(socket, "{{\"return\": {{}}}}").unwrap();
+        socket.set_read_timeout(None).unwrap();
+        lines.read_line(&mut line).unwrap();
+        let _ = writeln!(socket, "{{\"return\": {{}}}}");
+    });
+    let stalls = stall(&request(Target::Guest(path), 20));
+    monitor.join().unwrap();
+    assert!(stalls.unwrap().achieved[0] >= Picoseconds::from_millis(20));
+}
+
 /// A socket that answers as QEMU's monitor does, and an event in between.
 #[test]
 fn a_guest_is_stopped_by_its_monitor() {
