@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::workspace::Workspace;
 
 /// What a guest does.
-const SCRIPT: &str = include_str!("pause.sh");
+const SCRIPT: &str = concat!(include_str!("pause.sh"), include_str!("watch_end.sh"));
 
 /// How often everything is planted, and how many gaps that are.
 const ROUNDS: &str = "3";

@@ -1,6 +1,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Child;
 
 use super::*;
@@ -147,15 +147,25 @@ fn a_stop_that_ends_in_a_panic_is_refused() {
     assert!(panics::panics(Root::new(rcu.path()), Duration::from_secs(11)).is_some());
 }
 
-/// What takes long to stop is not let go before it has.
-#[test]
-fn a_guest_that_stops_late_stands_still_for_as_long() {
+/// A socket on which `monitor` answers the one who connects, after the greeting of QEMU's.
+fn monitored<T: Send + 'static>(
+    monitor: impl FnOnce(UnixStream) -> T + Send + 'static,
+) -> (tempfile::TempDir, PathBuf, thread::JoinHandle<T>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let monitor = thread::spawn(move || {
+    let answering = thread::spawn(move || {
         let (mut socket, _) = listener.accept().unwrap();
         writeln!(socket, "{{\"QMP\": {{}}}}").unwrap();
+        monitor(socket)
+    });
+    (folder, path, answering)
+}
+
+/// What takes long to stop is not let go before it has.
+#[test]
+fn a_guest_that_stops_late_stands_still_for_as_long() {
+    let (_folder, path, monitor) = monitored(|mut socket| {
         let mut lines = BufReader::new(socket.try_clone().unwrap());
         let mut line = String::new();
         while !line.contains("\"stop\"") {
@@ -181,12 +191,7 @@ fn a_guest_that_stops_late_stands_still_for_as_long() {
 /// A socket that answers as QEMU's monitor does, and an event in between.
 #[test]
 fn a_guest_is_stopped_by_its_monitor() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("socket");
-    let listener = UnixListener::bind(&path).unwrap();
-    let monitor = thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        writeln!(socket, "{{\"QMP\": {{}}}}").unwrap();
+    let (_folder, path, monitor) = monitored(|mut socket| {
         let mut commands = Vec::new();
         // What is sent to who reads no more ends the connection.
         for line in BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok) {
