@@ -79,20 +79,18 @@ pub fn watch(request: &Request, each: &mut dyn FnMut(u64, &Gap) -> bool) -> Resu
     let least = request.least.0 / 1000;
     count_continuations()?;
     let (sources, mut unobserved) = Sources::open(root, &request.cpus);
-    let ticker = Ticker { period: period(request)?, late: least / 2 };
+    let ticker = Ticker { period: period(request)?, late: least };
     let observer = Observer::attach(least / 4, sources.group()).map_err(|unattached| {
         unobserved.insert(0, format!("which task or interrupt it was: {}", unattached.why));
     });
     let rtc = Rtc::open().map_err(|why| {
         unobserved.push(format!("a virtual machine that is paused with all its clocks: {why}"));
     });
-    if ticker.period > least {
-        unobserved.push(format!(
-            "some gaps shorter than {} that no program in the kernel sees: a tick in that time takes {} % of a CPU",
-            Picoseconds::from_nanos(ticker.period),
-            SHARE * 100.0,
-        ));
-    }
+    unobserved.push(format!(
+        "some gaps shorter than {} that no program in the kernel sees: there is a tick every {}",
+        Picoseconds::from_nanos(least + ticker.period),
+        Picoseconds::from_nanos(ticker.period),
+    ));
     let ends = AtomicBool::new(false);
     let (lates, late) = channel();
     let (edges, edge) = channel();

@@ -19,7 +19,7 @@ const SCRIPT: &str = concat!(include_str!("watch.sh"), include_str!("watch_end.s
 const HOG: &str = "xtask/src/guests/hog.c";
 
 /// What is planted, the kind of cause that it is, what its name begins with, and among how many it may stand.
-const PLANTED: [(&str, &str, &str, usize); 8] = [
+const PLANTED: [(&str, &str, &str, usize); 9] = [
     ("timer", "interrupt", "timer perf_swevent_hrtimer", 1),
     ("timers", "interrupt", "timer perf_swevent_hrtimer", 1),
     ("stop_machine", "stop_machine", "", 1),
@@ -29,14 +29,11 @@ const PLANTED: [(&str, &str, &str, usize); 8] = [
     ("throttled", "throttled", "", 1),
     // Nothing in a guest says which of these it was.
     ("pause", "paused", "", 3),
+    ("restore", "restored", "", 6),
 ];
 
 /// What is planted where no gap of that length may be seen.
 const NOTHING: &str = "nothing";
-
-/// What is planted that is only to be seen: in an emulator a restoration looks like a long time of whatever
-/// ran at that moment, where no hypervisor says otherwise.
-const RESTORED: &str = "restore";
 
 /// How many are planted by each clock.
 const EACH: usize = 13;
@@ -102,7 +99,7 @@ fn judged(text: &str) -> (usize, Vec<String>) {
                     .as_array()
                     .is_some_and(|causes| causes.len() <= *most && causes.iter().any(is_that))
             };
-            is_long && ([NOTHING, RESTORED].contains(&planted) || known.is_some_and(is_it))
+            is_long && (planted == NOTHING || known.is_some_and(is_it))
         });
         is_seen == (planted == NOTHING)
     };

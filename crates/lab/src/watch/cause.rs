@@ -59,8 +59,19 @@ impl Suspect {
         self.ended.saturating_sub(self.began)
     }
 
+    /// How long it was at least.
+    fn certain_length(&self) -> u64 {
+        self.length().saturating_sub(self.uncertainty)
+    }
+
     fn touches(&self, other: &Self) -> bool {
         self.began <= other.ended && other.began <= self.ended
+    }
+
+    /// Whether this lasted for at least half of the other one, on the same CPU.
+    fn is_most_of(&self, other: &Self) -> bool {
+        let common = self.ended.min(other.ended).saturating_sub(self.began.max(other.began));
+        self.cpu == other.cpu && common >= other.length() / 2
     }
 }
 
@@ -211,16 +222,27 @@ impl Sight<'_> {
             let others = self.cpus.iter().filter(|&&cpu| cpu != suspect.cpu);
             suspects.extend(others.map(|&cpu| Suspect { cpu, ..suspect.clone() }));
         }
+        // No task keeps a timer from expiring.
+        let is_late = |suspect: &&Suspect| suspect.cause.is_none() && !suspect.by_tick;
+        let late: Vec<Suspect> = suspects.iter().filter(is_late).cloned().collect();
+        for suspect in &mut suspects {
+            let is_task = matches!(suspect.cause, Some(GapCause::Task { .. }));
+            if let Some(late) = late.iter().find(|late| is_task && late.is_most_of(suspect)) {
+                suspect.cause = None;
+                suspect.evidence.clone_from(&late.evidence);
+            }
+        }
         suspects.sort_by_key(|suspect| (suspect.cpu, suspect.began));
         let mut alone = self.of_each_cpu(self.joined(suspects), facts);
         alone.sort_by_key(|gap| gap.began_ns);
         let mut gaps: Vec<Gap> = Vec::new();
         for gap in alone {
-            // The same on several CPUs.
+            // The same on several CPUs: most of it at a time.
             let same = gaps.iter_mut().find(|known| {
+                let began = known.began_ns.max(gap.began_ns);
+                let common = known.ended_ns().min(gap.ended_ns()).saturating_sub(began);
                 known.causes == gap.causes
-                    && known.began_ns <= gap.ended_ns()
-                    && gap.began_ns <= known.ended_ns()
+                    && Picoseconds::from_nanos(2 * common) >= known.length.max(gap.length)
                     && !known.cpus.contains(&gap.cpus[0])
             });
             match same {
@@ -286,7 +308,7 @@ impl Sight<'_> {
 
     /// What a suspect is, with what else is known of that time.
     fn gap(&self, best: &Suspect, facts: &Facts) -> Option<Gap> {
-        if best.length() + best.uncertainty < self.least {
+        if best.certain_length() < self.least {
             return None;
         }
         let stolen = facts.stolen.iter().find(|(cpu, _)| *cpu == best.cpu).map_or(0, |(_, stolen)| *stolen);
@@ -357,7 +379,7 @@ impl Sight<'_> {
 
 /// What several suspects at a time were: the innermost one with a cause that was most of it.
 fn best(together: &[Suspect]) -> Option<&Suspect> {
-    let longest = together.iter().max_by_key(|suspect| suspect.length())?;
+    let longest = together.iter().max_by_key(|suspect| suspect.certain_length())?;
     let known = together.iter().filter(|suspect| {
         suspect.cause.is_some() && (suspect.length() + 2 * longest.uncertainty) * 2 >= longest.length()
     });

@@ -105,6 +105,38 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
             &stolen,
             vec!["20 ms ± 0 µs on [1]: the host ran something else (steal)"],
         ),
+        // No task keeps a timer from expiring, whatever waited for it meanwhile.
+        (
+            vec![
+                event(1, 90, 121, task("cc1", 120)),
+                event(1, 101, 119, Work::Late(9)),
+                event(1, 99, 120, away(100, 1)),
+            ],
+            vec![tick],
+            &none,
+            vec!["20 ms ± 0 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
+        ),
+        (
+            vec![event(1, 100, 120, task("hog", 49)), event(1, 105, 112, Work::Late(9))],
+            vec![],
+            &none,
+            vec!["20 ms ± 0 µs on [1]: hog (42) ran"],
+        ),
+        // The same cause on two CPUs, for a long time and for a short one.
+        (
+            vec![event(0, 100, 120, task("hog", 49)), event(1, 118, 122, task("hog", 49))],
+            vec![],
+            &none,
+            vec!["20 ms ± 0 µs on [0]: hog (42) ran", "4 ms ± 0 µs on [1]: hog (42) ran"],
+        ),
+        // A tick that was late for a moment, perhaps since long before; then a timer that was for longer.
+        (vec![], vec![late(1, 90, 100, 101, None)], &none, vec![]),
+        (
+            vec![event(1, 98, 101, Work::Late(9))],
+            vec![late(1, 90, 100, 101, None)],
+            &none,
+            vec!["3 ms ± 0 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
+        ),
         // A hypervisor's own word.
         (
             vec![event(1, 100, 120, Work::Late(9))],
