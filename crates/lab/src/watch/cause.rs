@@ -155,7 +155,12 @@ impl Sight<'_> {
             (Some(GapCause::Task { .. }), Some((woken, ended))) if woken > 0 => Some((woken, ended)),
             _ => None,
         };
-        let (began, ended) = exact.unwrap_or((late.due.saturating_sub(uncertainty), late.seen));
+        // A timer that expired ended what was no task: then the thread was only queued.
+        let ended = match away {
+            Some((woken, _)) if cause.is_none() && woken > 0 => woken,
+            _ => late.seen,
+        };
+        let (began, ended) = exact.unwrap_or((late.due.saturating_sub(uncertainty), ended));
         let uncertainty = if exact.is_some() { 0 } else { uncertainty };
         Suspect { cpu: late.cpu, began, ended, uncertainty, by_tick: true, cause, evidence }
     }

@@ -97,7 +97,7 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
             vec![event(1, 99, 120, away(119, 1))],
             vec![tick],
             &throttled,
-            vec!["20 ms ± 500 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
+            vec!["19 ms ± 500 µs on [1]: ambiguous: interrupts off or hypervisor or firmware, unseen"],
         ),
         (
             vec![event(1, 100, 120, Work::Late(9))],
@@ -128,6 +128,18 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
             vec![],
             &none,
             vec!["20 ms ± 0 µs on [0]: hog (42) ran", "4 ms ± 0 µs on [1]: hog (42) ran"],
+        ),
+        // A tick whose thread was late for a moment, and then queued.
+        (
+            vec![event(
+                1,
+                99,
+                103,
+                Work::Away { name: watch::NAME.into(), woken: ms(101) + 700_000, state: 1 },
+            )],
+            vec![late(1, 99, 100, 103, None)],
+            &none,
+            vec![],
         ),
         // A tick that was late for a moment, perhaps since long before; then a timer that was for longer.
         (vec![], vec![late(1, 90, 100, 101, None)], &none, vec![]),
