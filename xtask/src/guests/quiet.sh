@@ -13,7 +13,8 @@ echo 1 > /sys/kernel/mm/ksm/run
 echo 2 > /proc/irq/default_smp_affinity
 for list in /proc/irq/*/smp_affinity_list; do echo 1 > $list 2> /dev/null; done
 echo +memory > /sys/fs/cgroup/cgroup.subtree_control
-switched="$kernel/numa_balancing $kernel/soft_watchdog /proc/sys/vm/stat_interval /sys/kernel/mm/ksm/run
+# The switch of both watchdogs is read too, of which Linux before 6.13 forgets that it was on.
+switched="$kernel/numa_balancing $kernel/soft_watchdog $kernel/watchdog /proc/sys/vm/stat_interval /sys/kernel/mm/ksm/run
   /proc/irq/default_smp_affinity $(echo /proc/irq/*/smp_affinity_list) /sys/fs/cgroup/cgroup.subtree_control
   /sys/devices/virtual/workqueue/cpumask"
 now() { head -n 9 $switched; ls -d /sys/fs/cgroup/*/ 2> /dev/null; }

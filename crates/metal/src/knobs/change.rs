@@ -21,6 +21,10 @@ const ATTEMPTS: usize = 1000;
 /// How often a setting is written that is busy, a millisecond apart.
 const BUSY: usize = 20;
 
+/// The switch of both watchdogs. Before Linux 6.13 it is off once somebody has read it while both were
+/// (`proc_watchdog_common` in `kernel/watchdog.c`), and neither can be switched on. One was on, so it was.
+const WATCHDOGS: &CStr = c"/proc/sys/kernel/watchdog";
+
 /// A change, and what undoes it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Change {
@@ -98,7 +102,16 @@ impl Change {
             return Ok(Undone::Overridden);
         }
         write_to(&self.path, back)?;
+        if content(&self.path, &mut buffer)? != before && self.is_watchdog() {
+            write_to(WATCHDOGS, b"1")?;
+            write_to(&self.path, back)?;
+        }
         if content(&self.path, &mut buffer)? == before { Ok(Undone::AsBefore) } else { Err(Errno::IO) }
+    }
+
+    fn is_watchdog(&self) -> bool {
+        let path = self.path.to_bytes();
+        path.starts_with(b"/proc/sys/kernel/") && path.ends_with(b"_watchdog")
     }
 
     /// A control group is removed once nobody is in it (`Documentation/admin-guide/cgroup-v2.rst`): who is
