@@ -328,7 +328,9 @@ impl Sight<'_> {
                 self.unknown(facts)
             }
             // The host may have taken the CPU in the middle of it.
-            Some(cause @ GapCause::Interrupt { .. }) if stolen >= best.length() / 2 => {
+            Some(cause @ (GapCause::Interrupt { .. } | GapCause::StopMachine))
+                if stolen >= best.length() / 2 =>
+            {
                 evidence = format!("{evidence}; /proc/stat: {} stolen", nanoseconds(stolen));
                 vec![cause.clone(), GapCause::Steal]
             }
@@ -373,6 +375,10 @@ impl Sight<'_> {
         if self.events.is_none() && is_of_all && gap.cpus.len() < self.cpus.len() {
             gap.causes = self.unknown(facts);
             gap.evidence = UNSEEN.into();
+        }
+        // The same thread moves tasks from its CPU.
+        if gap.causes == [GapCause::StopMachine] && gap.cpus.len() < self.cpus.len() {
+            gap.causes = vec![GapCause::Task { name: None }];
         }
         if gap.causes.len() > 1 && gap.cpus.len() < self.cpus.len() && !facts.disruption.is_certain() {
             let of_all = [GapCause::StopMachine, GapCause::Paused, GapCause::Migrated, GapCause::Restored];

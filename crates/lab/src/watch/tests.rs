@@ -59,6 +59,19 @@ fn with_programs_in_the_kernel_each_cause_is_named() {
             &none,
             vec!["20 ms ± 0 µs on [0, 1]: stop_machine, of all CPUs"],
         ),
+        // On one CPU it is another thing that the thread is for, or the host's.
+        (
+            vec![event(1, 100, 120, task("migration/1", 0))],
+            vec![],
+            &none,
+            vec!["20 ms ± 0 µs on [1]: another task ran"],
+        ),
+        (
+            vec![event(1, 100, 120, task("migration/1", 0))],
+            vec![],
+            &stolen,
+            vec!["20 ms ± 0 µs on [1]: the host ran something else (steal)"],
+        ),
         (vec![event(1, 100, 120, task("hog", 49))], vec![], &none, vec!["20 ms ± 0 µs on [1]: hog (42) ran"]),
         // An ordinary task is a gap for as long as a tick waited for it.
         (vec![event(1, 90, 120, task("cc1", 120))], vec![], &none, vec![]),
