@@ -78,7 +78,10 @@ pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result
         }
         match flaw(once, twice, operations) {
             Some(flaw) => wrong = flaw,
-            None => return Ok(Seen::Met(word)),
+            // Where as much passes around a call as in it, that may be what a slow clock leaves out: then the
+            // longest calls say.
+            None if look + 1 == LOOKS || once.around.0 < once.elapsed.0 / 2 => return Ok(Seen::Met(word)),
+            None => {}
         }
         operations = operations.saturating_mul(2);
     }
