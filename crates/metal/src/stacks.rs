@@ -4,13 +4,13 @@
 //! processes holds which file comes from the kernel's own records of mappings (`PERF_RECORD_MMAP2`,
 //! `include/uapi/linux/perf_event.h`), so that it is known of a process that has ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::process::{Command, id};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use aya::maps::{Array, HashMap, MapData, RingBuf, StackTraceMap};
+use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use aya::programs::{PerfEvent, ProgramError};
 use aya::util::online_cpus;
@@ -46,6 +46,9 @@ const TRACEPOINTS: [(&str, &str, bool); 11] = [
     ("forked", "sched_process_fork", true),
 ];
 
+/// Frames of a stack.
+const DEPTH: usize = 127;
+
 /// How often the ring is looked at: at some 100 000 switches a second it fills in two seconds.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -59,7 +62,7 @@ const MAPPINGS: usize = 128 << 10;
 const RECORD_MAPPING: u32 = 10;
 
 /// `struct event`.
-const EVENT: usize = 80;
+const EVENT: usize = 88;
 const SAMPLE: u32 = 0;
 const FORK: u32 = 2;
 
@@ -69,12 +72,12 @@ const FORK: u32 = 2;
 struct RawThread {
     out: u64,
     woken: u64,
+    user: u64,
+    kernel: u64,
     tgid: u32,
     armed: u32,
     first: u32,
     queued: u32,
-    user: i32,
-    kernel: i32,
     other: u32,
     padding: u32,
     by: [u8; NAME],
@@ -87,7 +90,7 @@ struct RawCourse {
     began: u64,
     ended: u64,
     dropped: u64,
-    collided: u64,
+    unkept: u64,
     lost: u64,
     parent: u32,
     padding: u32,
@@ -114,9 +117,9 @@ pub struct Event {
     /// The thread.
     pub thread: u32,
     /// Its stack in user code, a place in [`Recording::stacks`]; none where none could be walked.
-    pub user: Option<u32>,
+    pub user: Option<u64>,
     /// Its stack in the kernel.
-    pub kernel: Option<u32>,
+    pub kernel: Option<u64>,
     /// Who woke it, a place in [`Recording::wakers`].
     pub waker: Option<u32>,
 }
@@ -150,7 +153,7 @@ pub struct Recording {
     /// Events that were added to an earlier one.
     pub merged: u64,
     /// Addresses, the innermost first.
-    pub stacks: BTreeMap<u32, Vec<u64>>,
+    pub stacks: BTreeMap<u64, Vec<u64>>,
     /// Threads by number: their process, and their last name.
     pub threads: BTreeMap<u32, (u32, String)>,
     /// Who woke threads: number, 0 for an interrupt, and name.
@@ -162,7 +165,7 @@ pub struct Recording {
     /// Events for which there was no room.
     pub dropped: u64,
     /// Stacks for which there was no room.
-    pub collided: u64,
+    pub unkept: u64,
     /// Threads that were not followed, as too many lived at once.
     pub lost: u64,
     /// Records of mappings for which there was no room.
@@ -275,7 +278,7 @@ fn read(mut ring: RingBuf<MapData>, mut mappings: Vec<Sampler>, ends: &Receiver<
 }
 
 /// What an event has in common with those that it can be added to.
-type Key = (u32, Option<u32>, Option<u32>, Option<u32>, bool);
+type Key = (u32, Option<u64>, Option<u64>, Option<u32>, bool);
 
 #[derive(Default)]
 struct Intake {
@@ -303,12 +306,12 @@ impl Intake {
         let time = |place: usize| long(bytes, place).unwrap_or(0);
         let letters_at =
             |place: usize| -> [u8; NAME] { bytes[place..place + NAME].try_into().unwrap_or_default() };
-        let (kind, thread, process, other) = (word(24), word(28), word(32), word(44));
+        let (kind, thread, process, other) = (word(40), word(44), word(48), word(52));
         if kind == FORK {
             recording.parents.insert(process, other);
             return;
         }
-        let name = letters(&letters_at(48));
+        let name = letters(&letters_at(56));
         recording
             .threads
             .entry(thread)
@@ -318,7 +321,7 @@ impl Intake {
                 }
             })
             .or_insert((process, name));
-        let waker = (kind != SAMPLE && time(8) > 0).then(|| self.waker(other, letters_at(64)));
+        let waker = (kind != SAMPLE && time(8) > 0).then(|| self.waker(other, letters_at(72)));
         self.add(Event {
             at: time(0),
             ticks: u64::from(kind == SAMPLE),
@@ -326,8 +329,8 @@ impl Intake {
             blocked: time(8),
             queued: time(16),
             thread,
-            user: stack(word(36).cast_signed()),
-            kernel: stack(word(40).cast_signed()),
+            user: stack(time(24)),
+            kernel: stack(time(32)),
             waker,
         });
     }
@@ -361,9 +364,9 @@ impl Intake {
     }
 }
 
-/// A number of a stack; below 0 it is an error.
-fn stack(number: i32) -> Option<u32> {
-    u32::try_from(number).ok()
+/// A digest of a stack; 0 is none.
+fn stack(digest: u64) -> Option<u64> {
+    (digest != 0).then_some(digest)
 }
 
 fn long(bytes: &[u8], place: usize) -> Option<u64> {
@@ -396,7 +399,7 @@ fn finish(loaded: &Ebpf, recording: &mut Recording) -> Result<(), String> {
     let now = nanoseconds_now();
     recording.began = course.began;
     recording.ended = if course.ended == 0 { now } else { course.ended };
-    (recording.dropped, recording.collided, recording.lost) = (course.dropped, course.collided, course.lost);
+    (recording.dropped, recording.unkept, recording.lost) = (course.dropped, course.unkept, course.lost);
     if course.parent != 0 && course.parent != id() {
         recording.no_mappings =
             Some("BPF programs see this process by another PID, as in a container".into());
@@ -421,15 +424,10 @@ fn finish(loaded: &Ebpf, recording: &mut Recording) -> Result<(), String> {
             waker: None,
         });
     }
-    let stacks = StackTraceMap::try_from(of("stacks")?).map_err(text)?;
-    let used: BTreeSet<u32> =
-        recording.events.iter().flat_map(|event| [event.user, event.kernel]).flatten().collect();
-    for number in used {
-        // One that is gone was never there.
-        if let Ok(stack) = stacks.get(&number, 0) {
-            let frames = stack.frames().iter().map(|frame| frame.ip).collect();
-            recording.stacks.insert(number, frames);
-        }
+    let stacks = HashMap::<_, u64, [u64; DEPTH]>::try_from(of("stacks")?).map_err(text)?;
+    for entry in stacks.iter() {
+        let (digest, frames) = entry.map_err(text)?;
+        recording.stacks.insert(digest, frames.into_iter().take_while(|&frame| frame != 0).collect());
     }
     Ok(())
 }
@@ -443,9 +441,8 @@ mod tests {
     fn bytes(at: u64, kind: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let (blocked, queued) = if kind == SAMPLE { (0, 0) } else { (5, 3) };
-        [at, blocked, queued].iter().for_each(|it: &u64| bytes.extend(it.to_ne_bytes()));
-        let error = (-14_i32).cast_unsigned();
-        [kind, 9, 7, 4, error, 11].iter().for_each(|it| bytes.extend(it.to_ne_bytes()));
+        [at, blocked, queued, 4, 0].iter().for_each(|it: &u64| bytes.extend(it.to_ne_bytes()));
+        [kind, 9, 7, 11].iter().for_each(|it| bytes.extend(it.to_ne_bytes()));
         bytes.extend(*b"worker\0\0\0\0\0\0\0\0\0\0");
         bytes.extend(*b"waker\0\0\0\0\0\0\0\0\0\0\0");
         bytes

@@ -36,6 +36,15 @@ fn profile(place: &Place, words: &[&str]) -> Option<(Profile, i32)> {
     Some((profile, status))
 }
 
+/// Where the program of this name in `fixtures/profile` is, with frame pointers.
+fn compiled(place: &Place, name: &str) -> String {
+    let source = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/profile/{}.c"), name);
+    let (program, words) = (place.path(name), ["-O1", "-fno-omit-frame-pointer", "-pthread"]);
+    let output = Command::new("cc").args(words).arg(source).arg("-o").arg(&program).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    program.into_os_string().into_string().unwrap()
+}
+
 /// Whether two times differ by no more than 0.2 % of the first.
 fn are_equal(one: Picoseconds, other: Picoseconds) -> bool {
     one.0.abs_diff(other.0) <= one.0 / 500
@@ -81,11 +90,7 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
 #[test]
 fn a_sample_stands_for_what_comes_often() {
     let place = Place::new();
-    let sampled = place.path("sampled");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/profile/sampled.c");
-    let compiled = Command::new("cc").args(["-O1", "-pthread", source, "-o"]).arg(&sampled).output().unwrap();
-    assert!(compiled.status.success(), "{}", text(&compiled.stderr));
-    let Some((profile, status)) = profile(&place, &[sampled.to_str().unwrap()]) else { return };
+    let Some((profile, status)) = profile(&place, &[&compiled(&place, "sampled")]) else { return };
     // 77 where there is no userfaultfd(2), by which it waits in page faults.
     assert!([0, 77].contains(&status), "{status}");
     let of = |name: &str| profile.activities.iter().find(|activity| activity.name == name).unwrap();
@@ -373,6 +378,29 @@ fn stacks_of_a_command_say_where_it_waited() {
     let line =
         |line: &str| line.starts_with("sleep;") && line.contains("nanosleep") && line.contains(";[blocked] ");
     assert!(folded.lines().any(line), "{folded}");
+}
+
+/// A stack takes no other one's place, as it does in the kernel's map of stacks.
+#[test]
+fn every_stack_of_two_thousand_is_kept() {
+    let place = Place::new();
+    let words = ["profile", "--sample", "--json", "-o", "stacks.json", "--", &compiled(&place, "paths")];
+    let (status, stderr) = ending(&place.tenbin(&words));
+    if status == 5 {
+        assert!(stderr.contains("(BPF)"), "{stderr}");
+        return;
+    }
+    let stacks: Stacks = serde_json::from_slice(&fs::read(place.path("stacks.json")).unwrap()).unwrap();
+    assert!(stacks.unseen.iter().all(|it| !it.contains("stacks were not kept")), "{:?}", stacks.unseen);
+    let is_sleep = |it: &&tenbin_model::stacks::Sample| {
+        it.state == State::Blocked && {
+            let of_walk = |frame: &u32| stacks.frames[*frame as usize].function == "walk";
+            stacks.frames_of(it.stack).filter(of_walk).count() >= 11
+        }
+    };
+    let sleeps: u64 = stacks.samples.iter().filter(is_sleep).map(|it| it.count).sum();
+    // One that is over before its thread has left the CPU is no sleep.
+    assert!(sleeps > 1000, "{sleeps}");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn unseen(recording: &Recording, no_kernel: Option<&str>) -> Vec<String> {
         }
     };
     say(recording.dropped, "events were dropped, as there was no room for them");
-    say(recording.collided, "stacks were not kept, as there was no room for them; their time has none");
+    say(recording.unkept, "stacks were not kept, as there was no room for them; their time has none");
     say(recording.lost, "threads were not followed, as too many lived at once");
     say(recording.lost_mappings, "mappings of files were dropped; what lies there has no names");
     say(recording.merged, "events were added to earlier ones of the same thread and stack");
@@ -122,7 +122,7 @@ fn unseen(recording: &Recording, no_kernel: Option<&str>) -> Vec<String> {
 }
 
 /// What makes one stack differ from another: process, user and kernel part, and whether it left its CPU.
-type Key = (u32, Option<u32>, Option<u32>, bool);
+type Key = (u32, Option<u64>, Option<u64>, bool);
 
 /// A stack, by its place in the list; and the instruction that it ends in, by frame and bytes of the function
 /// before it.
@@ -162,8 +162,8 @@ impl<'a> Tree<'a> {
             return *known;
         }
         let recording = self.recording;
-        let of = |number: Option<u32>| -> &[u64] {
-            number.and_then(|number| recording.stacks.get(&number)).map_or(&[], Vec::as_slice)
+        let of = |digest: Option<u64>| -> &[u64] {
+            digest.and_then(|digest| recording.stacks.get(&digest)).map_or(&[], Vec::as_slice)
         };
         let mut frames = Vec::new();
         for (depth, &address) in of(event.user).iter().enumerate().rev() {
