@@ -1,6 +1,6 @@
-//! What other tools make of the files that `tenbin profile --export` writes: speedscope and Perfetto's trace
-//! processor in Chromium, `go tool pprof`, the importer of the Firefox Profiler, and Perfetto's definition of a
-//! trace.
+//! What other tools make of the files that `tenbin profile --export` writes: speedscope and Perfetto's
+//! trace processor in Chromium, `go tool pprof`, the importer of the Firefox Profiler, and Perfetto's
+//! definition of a trace.
 
 use std::fs;
 
