@@ -73,12 +73,16 @@ pub(crate) fn map<'a>(loaded: &'a mut Ebpf, name: &str) -> Result<&'a mut Map, U
         .ok_or_else(|| Unattached { lacking: Lacking::Kernel, why: format!("the object has no map {name}") })
 }
 
-/// Hands a program to the kernel, for a tracepoint.
+/// Hands a program to the kernel, for a tracepoint if it is for one, unless that has it.
 pub(crate) fn load(program: &mut Program, at: &str, types: Option<&Types>) -> Result<(), ProgramError> {
+    if program.fd().is_ok() {
+        return Ok(());
+    }
     match (program, types) {
         (Program::BtfTracePoint(program), Some(types)) => program.load(at, &types.tracepoints),
         (Program::RawTracePoint(program), _) => program.load(),
         (Program::TracePoint(program), _) => program.load(),
+        (Program::PerfEvent(program), _) => program.load(),
         _ => Ok(()),
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::ptr;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::fault::Fault;
@@ -57,12 +58,9 @@ impl CachedFile {
     /// [`Fault::System`] where the kernel has no room for it.
     pub fn map(&self, populate: bool) -> Result<Mapping, Fault> {
         let flags = if populate { MapFlags::SHARED | MapFlags::POPULATE } else { MapFlags::SHARED };
-        // SAFETY: a null hint lets the kernel choose, so no mapping that exists is replaced; the file is
-        // open, and `length` is its own, which is not 0: `mmap` refuses that.
-        let mapped = unsafe { mmap(ptr::null_mut(), self.length, ProtFlags::READ, flags, &self.file, 0) };
-        let start =
-            mapped.map_err(|error| Fault::system(format!("mmap {} bytes of a memfd", self.length), error))?;
-        Ok(Mapping { start, length: self.length })
+        // SAFETY: it was sealed against writing, growing and shrinking.
+        unsafe { Mapping::of(&self.file, self.length, flags) }
+            .map_err(|error| Fault::system(format!("mmap {} bytes of a memfd", self.length), error))
     }
 }
 
@@ -79,18 +77,31 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
+    /// All of a file of `length` bytes.
+    ///
+    /// # Errors
+    /// What mmap(2) says.
+    ///
+    /// # Safety
+    /// No byte of the file changes and none goes while it is mapped.
+    pub(crate) unsafe fn of(file: &File, length: usize, flags: MapFlags) -> Result<Self, Errno> {
+        // SAFETY: a null hint lets the kernel choose, so no mapping that exists is replaced; the file is
+        // open, and `mmap` refuses a `length` of 0.
+        let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, flags, file, 0) }?;
+        Ok(Self { start, length })
+    }
+
     /// What is in it.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `length` bytes from `start` are mapped for as long as this value lives, all of them within
-        // the file. No byte changes and none goes: the file was sealed against writing, growing and shrinking
-        // before it was mapped.
+        // the file. No byte changes and none goes, as who made it has guaranteed.
         unsafe { std::slice::from_raw_parts(self.start.cast::<u8>(), self.length) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `map` made exactly this mapping; whoever borrowed its bytes is gone.
+        // SAFETY: `of` made exactly this mapping; whoever borrowed its bytes is gone.
         let unmapped = unsafe { munmap(self.start, self.length) };
         debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }

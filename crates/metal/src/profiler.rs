@@ -399,7 +399,8 @@ impl Wanted<'_> {
     fn load_programs(&self, loaded: &mut Ebpf) -> Result<(), Unattached> {
         let mut results: Vec<(&str, bool, Result<(), ProgramError>)> = thread::scope(|scope| {
             let programs = loaded.programs_mut().filter_map(|(name, program)| {
-                let (_, at, is_everywhere) = TRACEPOINTS.iter().find(|(known, ..)| *known == name)?;
+                let mut known = TRACEPOINTS.iter().chain(&faults::PROGRAMS);
+                let (_, at, is_everywhere) = known.find(|(known, ..)| *known == name)?;
                 Some((*at, *is_everywhere, scope.spawn(move || load(program, at, self.types))))
             });
             // All are begun before one is waited for.

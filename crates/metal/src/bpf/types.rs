@@ -5,9 +5,12 @@
 //! tracepoints stay as they are.
 //! The format is that of `Documentation/bpf/btf.rst`.
 
-use std::fs;
+use std::fs::{self, File};
 
 use aya::{Btf, Endianness};
+use rustix::mm::MapFlags;
+
+use crate::cached_file::Mapping;
 
 /// Where a kernel describes its types, if it was built so.
 const PATH: &str = "/sys/kernel/btf/vmlinux";
@@ -64,15 +67,26 @@ impl Types {
     /// What was tried, and why it failed.
     pub(super) fn read() -> Result<Self, String> {
         let failed = |error: &dyn std::fmt::Display| format!("read {PATH}: {error}");
-        let all = fs::read(PATH).map_err(|error| failed(&error))?;
-        let split = Split::of(&all);
+        let file = File::open(PATH).map_err(|error| failed(&error))?;
+        let mapped = mapped(&file);
+        let read =
+            if mapped.is_none() { fs::read(PATH).map_err(|error| failed(&error))? } else { Vec::new() };
+        let all = mapped.as_ref().map_or(read.as_slice(), Mapping::bytes);
+        let split = Split::of(all);
         let parsed = |part: Option<Vec<u8>>| {
-            let bytes = part.as_ref().unwrap_or(&all);
+            let bytes = part.as_deref().unwrap_or(all);
             Btf::parse(bytes, Endianness::default()).map_err(|error| failed(&error))
         };
         let members = parsed(split.as_ref().and_then(Split::members))?;
         Ok(Self { members, tracepoints: parsed(split.as_ref().map(Split::tracepoints))? })
     }
+}
+
+/// The file in memory, from Linux 6.16 on: to read it takes a call for each of its pages.
+fn mapped(file: &File) -> Option<Mapping> {
+    let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+    // SAFETY: these are the kernel's own bytes, which are the same until it ends.
+    unsafe { Mapping::of(file, length, MapFlags::PRIVATE) }.ok()
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -125,19 +139,20 @@ impl<'a> Split<'a> {
 
     /// Typedefs for tracepoints, as they stand and where they stand.
     fn tracepoints(&self) -> Vec<u8> {
-        let mut kept = Vec::with_capacity(self.types.len() * TYPE);
-        let mut end = 0;
-        for this in &self.types {
+        let mut kept = Description::default();
+        let is_kept = |this: &&[u8]| {
             let is_typedef = word(this, 4).is_some_and(|information| kind(information).0 == 8);
-            if is_typedef && self.begins(this, TRACEPOINT) {
-                kept.extend_from_slice(this);
-                end = kept.len();
+            is_typedef && self.begins(this, TRACEPOINT)
+        };
+        let end = self.types.iter().rposition(is_kept).map_or(0, |place| place + 1);
+        for this in &self.types[..end] {
+            if is_kept(this) {
+                kept.add(this, self.strings);
             } else {
-                kept.extend([0, FORWARD, 0].iter().flat_map(|word| word.to_ne_bytes()));
+                kept.types.extend([0, FORWARD, 0].iter().flat_map(|word| word.to_ne_bytes()));
             }
         }
-        kept.truncate(end);
-        self.described(&kept)
+        kept.bytes()
     }
 
     /// The types that are read, and what they are made of; what they point at is of no type here. None where
@@ -154,7 +169,7 @@ impl<'a> Split<'a> {
         for (number, new) in order.iter().zip(1..) {
             numbers[*number as usize] = new;
         }
-        let mut kept = Vec::new();
+        let mut kept = Description::default();
         let mut next = 0;
         while let Some(number) = order.get(next) {
             next += 1;
@@ -170,20 +185,60 @@ impl<'a> Split<'a> {
                 }
                 this[at..at + 4].copy_from_slice(&number.to_ne_bytes());
             }
-            kept.extend_from_slice(&this);
+            kept.add(&this, self.strings);
         }
-        Some(self.described(&kept))
+        Some(kept.bytes())
+    }
+}
+
+/// A description that is made. Of the kernel's names, which are millions of bytes, it has only its own.
+struct Description {
+    types: Vec<u8>,
+    strings: Vec<u8>,
+}
+
+impl Default for Description {
+    fn default() -> Self {
+        // The name of what has none.
+        Self { types: Vec::new(), strings: vec![0] }
+    }
+}
+
+impl Description {
+    /// Adds a type whose names are among `strings`.
+    fn add(&mut self, this: &[u8], strings: &[u8]) {
+        let mut this = this.to_vec();
+        for at in names(&this) {
+            let name = word(&this, at).and_then(|at| strings.get(at as usize..)).unwrap_or_default();
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
+            let place = if end == 0 { 0 } else { self.strings.len() as u32 };
+            this[at..at + 4].copy_from_slice(&place.to_ne_bytes());
+            if end > 0 {
+                self.strings.extend_from_slice(&name[..=end]);
+            }
+        }
+        self.types.extend_from_slice(&this);
     }
 
-    /// A description of these types.
-    fn described(&self, types: &[u8]) -> Vec<u8> {
-        let sizes = [HEADER, 0, types.len(), types.len(), self.strings.len()];
-        let mut description = MAGIC.to_ne_bytes().to_vec();
-        description.extend(sizes.iter().flat_map(|size| (*size as u32).to_ne_bytes()));
-        description.extend_from_slice(types);
-        description.extend_from_slice(self.strings);
-        description
+    fn bytes(&self) -> Vec<u8> {
+        let sizes = [HEADER, 0, self.types.len(), self.types.len(), self.strings.len()];
+        let mut bytes = MAGIC.to_ne_bytes().to_vec();
+        bytes.extend(sizes.iter().flat_map(|size| (*size as u32).to_ne_bytes()));
+        bytes.extend_from_slice(&self.types);
+        bytes.extend_from_slice(&self.strings);
+        bytes
     }
+}
+
+/// Where in a type its own name stands, and those of its members.
+fn names(this: &[u8]) -> Vec<usize> {
+    let (width, count) = match word(this, 4).map(kind) {
+        Some((4 | 5 | 19, count)) => (12, count),
+        Some((6 | 13, count)) => (8, count),
+        _ => (0, 0),
+    };
+    let members = (0..count).map(|member| TYPE + width * member);
+    std::iter::once(0).chain(members).collect()
 }
 
 /// Where in a type the numbers of those stand that it is made of.

@@ -14,7 +14,14 @@ use aya::util::online_cpus;
 
 use super::FAULT;
 use super::layout::{EACH_TIMED, RawRow};
-use crate::bpf::{Types, attach_tracepoint};
+use crate::bpf::{Types, attach_tracepoint, load};
+
+/// Programs of page faults, as in [`super::TRACEPOINTS`]; those for events of perf have no tracepoint.
+pub(super) const PROGRAMS: [(&str, &str, bool); 3] = [
+    ("fault_ends", "", false),
+    ("major_fault_ends", "", false),
+    ("user_fault_begins", "page_fault_user", false),
+];
 
 /// One of so many is seen to end where they are a sample (`EVERY`).
 pub(super) const EVERY: u64 = 8;
@@ -34,14 +41,11 @@ pub(super) struct Faults {
 impl Faults {
     /// Attaches it to see each of them.
     pub(super) fn attach(loaded: &mut Ebpf, types: Option<&Types>) -> Result<Self, ProgramError> {
-        load(loaded, "fault_ends")?;
-        load(loaded, "major_fault_ends")?;
         let ends = attach_event(loaded, "fault_ends", SoftwareEvent::PageFaultsMin, 1)?;
         attach_event(loaded, "major_fault_ends", SoftwareEvent::PageFaultsMaj, 1)?;
-        let (program, tracepoint) = ("user_fault_begins", "page_fault_user");
+        let [.., (program, tracepoint, _)] = PROGRAMS;
         let at_tracepoint = attach_tracepoint(loaded, program, tracepoint, types).is_ok();
         if !at_tracepoint {
-            load(loaded, "fault_begins")?;
             attach_event(loaded, "fault_begins", SoftwareEvent::PageFaults, 1)?;
         }
         Ok(Self { at_tracepoint, ends })
@@ -76,21 +80,16 @@ fn count(loaded: &Ebpf) -> u64 {
     row.iter().flat_map(|row| row.iter()).map(|part| part.count).sum()
 }
 
-fn load(loaded: &mut Ebpf, program: &str) -> Result<(), ProgramError> {
-    match loaded.program_mut(program) {
-        Some(Program::PerfEvent(program)) => program.load(),
-        _ => Ok(()),
-    }
-}
-
-/// Has a program called at each `every`th event of perf.
+/// Has a program called at each `every`th event of perf, once the kernel took it.
 fn attach_event(
     loaded: &mut Ebpf,
     program: &str,
     event: SoftwareEvent,
     every: u64,
 ) -> Result<Vec<PerfEventLinkId>, ProgramError> {
-    let Some(Program::PerfEvent(program)) = loaded.program_mut(program) else { return Ok(Vec::new()) };
+    let Some(program) = loaded.program_mut(program) else { return Ok(Vec::new()) };
+    load(program, "", None)?;
+    let Program::PerfEvent(program) = program else { return Ok(Vec::new()) };
     let cpus = online_cpus().map_err(|(_, error)| ProgramError::IOError(error))?;
     let mut attach = |cpu| {
         let scope = PerfEventScope::AllProcessesOneCpu { cpu };
