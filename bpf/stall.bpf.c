@@ -79,7 +79,8 @@ int stand_still(void *context)
 	__u64 *count = bpf_map_lookup_elem(&arrivals, &zero);
 	struct wait wait = {};
 
-	if (!order || !course || !count || !order->nanoseconds || course->arrived)
+	// An order is whole when none of it is 0.
+	if (!order || !course || !count || course->arrived || !order->nanoseconds || !order->patience || !order->cpus)
 		return 0;
 	course->arrived = bpf_ktime_get_ns();
 	__sync_fetch_and_add(count, 1);

@@ -125,7 +125,7 @@ impl Stall {
         let over = AtomicBool::new(false);
         let ended = thread::scope(|scope| {
             // A CPU that idles may see its clock late, and the others would be held until it does.
-            for &cpu in self.cpus.iter().filter(|_| self.cpus.len() > 1) {
+            for &cpu in &self.cpus {
                 let over = &over;
                 scope.spawn(move || awake(cpu, over));
             }
@@ -140,7 +140,7 @@ impl Stall {
             detached.map_err(of_program)?;
         }
         ended.map_err(of_map)?.ok_or_else(|| {
-            let why = format!("not all of them came within {} ms, and none was held", PATIENCE.as_millis());
+            let why = format!("not every CPU stopped within {} ms, so none was held", PATIENCE.as_millis());
             Fault::system(tried(), io::Error::other(why))
         })
     }

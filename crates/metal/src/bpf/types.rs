@@ -8,6 +8,7 @@
 use std::fs::{self, File};
 
 use aya::{Btf, Endianness};
+use rustix::fs::fstatfs;
 use rustix::mm::MapFlags;
 
 use crate::cached_file::Mapping;
@@ -48,6 +49,9 @@ const ARRAY: u32 = 3;
 /// `BTF_MAGIC`, version 1, no flags.
 const MAGIC: u32 = 0x1_eb9f;
 
+/// `SYSFS_MAGIC` (`include/uapi/linux/magic.h`).
+const SYSFS: i64 = 0x6265_6572;
+
 const HEADER: usize = 24;
 const TYPE: usize = 12;
 
@@ -85,7 +89,9 @@ impl Types {
 /// The file in memory, from Linux 6.16 on: to read it takes a call for each of its pages.
 fn mapped(file: &File) -> Option<Mapping> {
     let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
-    // SAFETY: these are the kernel's own bytes, which are the same until it ends.
+    // Something else may be mounted there.
+    fstatfs(file).ok().filter(|system| system.f_type == SYSFS)?;
+    // SAFETY: in sysfs these are the kernel's own bytes, which are the same until it ends.
     unsafe { Mapping::of(file, length, MapFlags::PRIVATE) }.ok()
 }
 
@@ -336,5 +342,15 @@ mod tests {
         // Made of a type that is not there.
         let torn = described(&[("file", 4, 1, &[0, 9, 0])]);
         assert!(Split::of(&torn).unwrap().members().is_none());
+    }
+
+    #[test]
+    fn only_what_nobody_can_change_is_mapped() {
+        let own = std::env::current_exe().and_then(File::open).unwrap();
+        assert!(mapped(&own).is_none());
+        // Not every kernel describes its types, and maps that.
+        if let Some(mapped) = File::open(PATH).ok().and_then(|file| mapped(&file)) {
+            assert_eq!(mapped.bytes(), fs::read(PATH).unwrap());
+        }
     }
 }
