@@ -1,41 +1,31 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 //
-// Where interrupts begin and end, hard and soft ones. Whoever includes this has functions interrupt_begins and
-// interrupt_ends, and says by AT what kind of tracepoint it is.
+// Where interrupts begin and end. Whoever includes this has functions interrupt_begins and interrupt_ends.
+//
+// No kind has a program with one that may interrupt it: the kernel does not call a program that runs on this CPU
+// already, and an end that is not seen would never be over.
 
-AT("irq_handler_entry")
+// Hard ones, of devices and on x86 of the timer: none interrupts another.
+SEC("raw_tp")
 int irq_begins(void *context)
 {
 	return interrupt_begins();
 }
 
-AT("irq_handler_exit")
+SEC("raw_tp")
 int irq_ends(void *context)
 {
 	return interrupt_ends();
 }
 
-AT("softirq_entry")
+SEC("raw_tp")
 int softirq_begins(void *context)
 {
 	return interrupt_begins();
 }
 
-AT("softirq_exit")
+SEC("raw_tp")
 int softirq_ends(void *context)
-{
-	return interrupt_ends();
-}
-
-// x86 only.
-AT("local_timer_entry")
-int timer_begins(void *context)
-{
-	return interrupt_begins();
-}
-
-AT("local_timer_exit")
-int timer_ends(void *context)
 {
 	return interrupt_ends();
 }

@@ -262,16 +262,25 @@ static __always_inline void add(struct split *sum, const struct split *more)
 	sum->blocked += more->blocked;
 }
 
+// 1 if any bit is set, without a branch: of each branch, the kernel would look through all that follows it twice.
+static __always_inline __u32 is_set(__u64 bits)
+{
+	bits = -bits;
+	barrier_var(bits);
+	return bits >> 63;
+}
+
+// The power of two below it.
 static __always_inline __u32 length(__u64 time)
 {
-	__u32 power = 0;
+	__u32 power = 0, step, bits;
 
-	if (time >> 32) { power += 32; time >>= 32; }
-	if (time >> 16) { power += 16; time >>= 16; }
-	if (time >> 8) { power += 8; time >>= 8; }
-	if (time >> 4) { power += 4; time >>= 4; }
-	if (time >> 2) { power += 2; time >>= 2; }
-	if (time >> 1) power += 1;
+#pragma unroll
+	for (bits = 32; bits; bits /= 2) {
+		step = is_set(time >> bits) * bits;
+		power += step;
+		time >>= step;
+	}
 	return power < LENGTHS ? power : LENGTHS - 1;
 }
 
@@ -353,14 +362,15 @@ static __always_inline void forget_fault(struct thread *thread)
 	thread->row = USER;
 }
 
-// Moves a thread of the command from one state to another; -1 is none.
-static __always_inline void move(__u64 now, int from, int to, __u32 row)
+// Moves a thread of the command from one state to another; -1 is none. As it is not static, the kernel looks through
+// it once, and not with each state in which it is called.
+__noinline int move(__u64 now, int from, int to, __u32 row)
 {
 	struct course *course = locks ? bpf_map_lookup_elem(&courses, &zero) : 0;
 	__u64 passed;
 
 	if (!course)
-		return;
+		return 0;
 	lock(course);
 	if (course->on == 1) {
 		passed = now - course->mark;
@@ -377,6 +387,7 @@ static __always_inline void move(__u64 now, int from, int to, __u32 row)
 		course->queued += (to == QUEUED) - (from == QUEUED);
 	}
 	unlock(course);
+	return 0;
 }
 
 // A thread leaves the CPU in a call that is not timed: from here on it is known what it waits for.
@@ -391,13 +402,17 @@ static __always_inline void wait_untimed(struct cpu *cpu, struct thread *thread,
 
 // Puts a thread on a CPU that is on it already. Now and then the kernel switches and its tracepoint reports nothing;
 // without this, nothing more would be seen of the thread until the next switch.
-static __noinline int catch_up(struct cpu *cpu, __u32 pid)
+__noinline int catch_up(__u32 pid)
 {
-	struct thread *thread = in_slot(cpu->slot);
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
 	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread;
 	__u32 *slot;
 
+	if (!cpu)
+		return 0;
+	thread = in_slot(cpu->slot);
 	if (thread) {
 		advance(thread, now);
 		wait_untimed(cpu, thread, now);
@@ -425,7 +440,7 @@ static __always_inline struct cpu *this_cpu(void)
 	__u32 pid = bpf_get_current_pid_tgid();
 
 	if (cpu && cpu->pid != pid)
-		catch_up(cpu, pid);
+		catch_up(pid);
 	return cpu;
 }
 

@@ -352,5 +352,4 @@ static __always_inline int interrupt_ends(void)
 	return 0;
 }
 
-#define AT(name) SEC("tp_btf/" name)
 #include "interrupts.h"

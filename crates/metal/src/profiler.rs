@@ -62,10 +62,10 @@ const TRACEPOINTS: [(&str, &str, bool); 13] = [
     // own.
     ("irq_ends", "irq_handler_exit", true),
     ("softirq_ends", "softirq_exit", true),
-    ("timer_ends", "local_timer_exit", false),
+    ("irq_ends", "local_timer_exit", false),
     ("irq_begins", "irq_handler_entry", true),
     ("softirq_begins", "softirq_entry", true),
-    ("timer_begins", "local_timer_entry", false),
+    ("irq_begins", "local_timer_entry", false),
 ];
 
 /// Tracepoints whose programs are handed records where the kernel says nothing of its types, with the fields

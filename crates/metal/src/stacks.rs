@@ -35,10 +35,10 @@ static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sample.bpf.defl
 const TRACEPOINTS: [(&str, &str, bool); 11] = [
     ("irq_ends", "irq_handler_exit", true),
     ("softirq_ends", "softirq_exit", true),
-    ("timer_ends", "local_timer_exit", false),
+    ("irq_ends", "local_timer_exit", false),
     ("irq_begins", "irq_handler_entry", true),
     ("softirq_begins", "softirq_entry", true),
-    ("timer_begins", "local_timer_entry", false),
+    ("irq_begins", "local_timer_entry", false),
     ("switched", "sched_switch", true),
     ("waking", "sched_waking", true),
     ("executed", "sched_process_exec", true),

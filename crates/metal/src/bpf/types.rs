@@ -151,12 +151,11 @@ impl<'a> Split<'a> {
             is_typedef && self.begins(this, TRACEPOINT)
         };
         let end = self.types.iter().rposition(is_kept).map_or(0, |place| place + 1);
-        for this in &self.types[..end] {
-            if is_kept(this) {
-                kept.add(this, self.strings);
-            } else {
-                kept.types.extend([0, FORWARD, 0].iter().flat_map(|word| word.to_ne_bytes()));
-            }
+        let unnamed: Vec<_> = [0, FORWARD, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        kept.types = unnamed.repeat(end);
+        for (this, place) in self.types[..end].iter().zip(0..).filter(|(this, _)| is_kept(this)) {
+            let this = kept.with_names(this, self.strings);
+            kept.types[TYPE * place..][..TYPE].copy_from_slice(&this);
         }
         kept.bytes()
     }
@@ -191,7 +190,8 @@ impl<'a> Split<'a> {
                 }
                 this[at..at + 4].copy_from_slice(&number.to_ne_bytes());
             }
-            kept.add(&this, self.strings);
+            this = kept.with_names(&this, self.strings);
+            kept.types.extend_from_slice(&this);
         }
         Some(kept.bytes())
     }
@@ -211,8 +211,8 @@ impl Default for Description {
 }
 
 impl Description {
-    /// Adds a type whose names are among `strings`.
-    fn add(&mut self, this: &[u8], strings: &[u8]) {
+    /// A type whose names, which are among `strings`, are here now.
+    fn with_names(&mut self, this: &[u8], strings: &[u8]) -> Vec<u8> {
         let mut this = this.to_vec();
         for at in names(&this) {
             let name = word(&this, at).and_then(|at| strings.get(at as usize..)).unwrap_or_default();
@@ -223,7 +223,7 @@ impl Description {
                 self.strings.extend_from_slice(&name[..=end]);
             }
         }
-        self.types.extend_from_slice(&this);
+        this
     }
 
     fn bytes(&self) -> Vec<u8> {

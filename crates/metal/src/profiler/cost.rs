@@ -56,8 +56,8 @@ pub struct Costs {
 /// Batches, of which the least counts: what else runs here makes them longer, and nothing shorter. So short,
 /// that most are not interrupted.
 const BATCHES: u32 = 8;
-const CALLS: u32 = 250;
-const FAULTS: u32 = 100;
+const CALLS: u32 = 150;
+const FAULTS: u32 = 60;
 const ROUNDS: u32 = 20;
 
 /// Threads that do so many each.
