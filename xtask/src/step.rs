@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use tenbin_metal::usage::Usage;
 
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
@@ -59,12 +61,17 @@ pub(crate) fn run_all(steps: &[Step<'_>]) -> Tally {
     let mut lines = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n==> step {} of {}: {}", index + 1, steps.len(), step.name);
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), Usage::of_children());
         let result = attempt(step, &missing).map_err(|failure| match full_folder() {
             Some(folder) => failure.beside(&format!("{} is full: make room there", folder.display())),
             None => failure,
         });
-        let line = conclude(&mut tally, &step.name, result, started.elapsed());
+        let seconds = started.elapsed().as_secs_f64();
+        // Of its processes, which do nearly all of it.
+        let charged = Usage::of_children().since(&before);
+        let cpus = (charged.user + charged.system).as_seconds() / seconds;
+        let took = format!("{seconds:.1} s on {cpus:.1} CPUs");
+        let line = conclude(&mut tally, &step.name, result, &took);
         println!("<== {line}");
         lines.push(line);
     }
@@ -101,12 +108,11 @@ fn full_folder() -> Option<PathBuf> {
     )
 }
 
-fn conclude(tally: &mut Tally, name: &str, result: Result<Outcome, Failure>, time: Duration) -> String {
-    let seconds = time.as_secs_f64();
+fn conclude(tally: &mut Tally, name: &str, result: Result<Outcome, Failure>, took: &str) -> String {
     match result {
         Ok(Outcome::Passed) => {
             tally.passed += 1;
-            format!("passed   {name} ({seconds:.1} s)")
+            format!("passed   {name} ({took})")
         }
         Ok(Outcome::Skipped(reason)) => {
             tally.skipped += 1;
@@ -114,7 +120,7 @@ fn conclude(tally: &mut Tally, name: &str, result: Result<Outcome, Failure>, tim
         }
         Err(failure) => {
             tally.failed += 1;
-            format!("FAILED   {name} ({seconds:.1} s): {failure}")
+            format!("FAILED   {name} ({took}): {failure}")
         }
     }
 }
