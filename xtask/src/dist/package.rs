@@ -66,7 +66,9 @@ pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure
     }
     forget_unpacked()?;
     let words = ["package", "--workspace", "--exclude", "xtask", "--allow-dirty", "--target-dir"];
-    workspace.cargo().arguments(words).argument(&target).run()?;
+    // Nothing of these is debugged.
+    let package = workspace.cargo().arguments(words).argument(&target);
+    package.variable("CARGO_PROFILE_DEV_DEBUG", "0").run()?;
     let packages = target.join("package");
     for entry in fs::read_dir(&packages).map_err(|error| cannot("read", &packages, &error))? {
         let from = entry.map_err(|error| cannot("read", &packages, &error))?.path();
