@@ -325,15 +325,18 @@ fn estimated(snapshots: &Snapshots) -> String {
 
 fn observing(overhead: &Overhead, profile: &Profile) -> String {
     let parts = comma(overhead.parts.iter().map(|part| {
-        let many = match part.event {
-            Event::Call => "calls",
-            Event::UntimedCall => "calls that were not timed",
-            Event::Fault => "page faults",
-            Event::UntimedFault => "page faults that were not timed",
-            Event::Switch => "switches of threads",
-            Event::Snapshot => "snapshots",
+        let (one, many) = match part.event {
+            Event::Call => ("call", "calls"),
+            Event::UntimedCall => ("call that was not timed", "calls that were not timed"),
+            Event::Fault => ("page fault", "page faults"),
+            Event::UntimedFault => ("page fault that was not timed", "page faults that were not timed"),
+            Event::Switch => ("switch of threads", "switches of threads"),
+            Event::Snapshot => ("snapshot", "snapshots"),
         };
-        format!("{} for each of {} {many}", part.each, part.count)
+        match part.count {
+            1 => format!("{} for one {one}", part.each),
+            count => format!("{} for each of {count} {many}", part.each),
+        }
     }));
     let between = overhead.part(Event::Call).map(|call| call.between);
     match profile.observer {
@@ -388,5 +391,16 @@ mod tests {
         let profile = Profile { activities: vec![activity], more_threads: 1_000_000, ..Profile::default() };
         let sentence = observing(&overhead, &profile);
         assert!(sentence.contains("100 µs, 10 % of the time of its threads"), "{sentence}");
+    }
+
+    #[test]
+    fn what_was_observed_once_is_one() {
+        let each = Picoseconds::from_nanos(490);
+        let part = |event, count| OverheadPart { event, count, each, between: Picoseconds::ZERO };
+        let parts = vec![part(Event::UntimedFault, 1), part(Event::Switch, 1), part(Event::Call, 2)];
+        let sentence = observing(&Overhead { parts, total: each }, &Profile::default());
+        let each = "490 ns for one page fault that was not timed, 490 ns for one switch of threads, 490 ns for each of 2 \
+                    calls";
+        assert!(sentence.contains(each), "{sentence}");
     }
 }
