@@ -3,7 +3,7 @@
 // Where interrupts begin and end. Whoever includes this has functions interrupt_begins and interrupt_ends.
 //
 // No kind has a program with one that may interrupt it: the kernel does not call a program that runs on this CPU
-// already, and an end that is not seen would never be over.
+// already, and what began would never be over if its end was not seen.
 
 // Hard ones, of devices and on x86 of the timer: none interrupts another.
 SEC("raw_tp")

@@ -262,7 +262,8 @@ static __always_inline void add(struct split *sum, const struct split *more)
 	sum->blocked += more->blocked;
 }
 
-// 1 if any bit is set, without a branch: of each branch, the kernel would look through all that follows it twice.
+// 1 if any bit is set, without a branch, which the compiler would make of it if it knew both lines: of each branch, the
+// kernel looks through all that follows it twice.
 static __always_inline __u32 is_set(__u64 bits)
 {
 	bits = -bits;
@@ -568,14 +569,12 @@ static __always_inline int end_fault(struct cpu *cpu)
 	return 0;
 }
 
-#ifdef RECORDS
-#define AT(name) SEC("raw_tp/" name)
-#else
-#define AT(name) SEC("tp_btf/" name)
-#endif
-
 // Where there is a tracepoint for it (x86), that costs less than an event of perf.
-AT("page_fault_user")
+#ifdef RECORDS
+SEC("raw_tp/page_fault_user")
+#else
+SEC("tp_btf/page_fault_user")
+#endif
 int user_fault_begins(void *context)
 {
 	return begin_fault(this_cpu());

@@ -61,14 +61,13 @@ pub(crate) fn run_all(steps: &[Step<'_>]) -> Tally {
     let mut lines = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n==> step {} of {}: {}", index + 1, steps.len(), step.name);
-        let (started, before) = (Instant::now(), Usage::of_children());
+        let (started, before) = (Instant::now(), usage());
         let result = attempt(step, &missing).map_err(|failure| match full_folder() {
             Some(folder) => failure.beside(&format!("{} is full: make room there", folder.display())),
             None => failure,
         });
         let seconds = started.elapsed().as_secs_f64();
-        // Of its processes, which do nearly all of it.
-        let charged = Usage::of_children().since(&before);
+        let charged = usage().since(&before);
         let cpus = (charged.user + charged.system).as_seconds() / seconds;
         let took = format!("{seconds:.1} s on {cpus:.1} CPUs");
         let line = conclude(&mut tally, &step.name, result, &took);
@@ -81,6 +80,11 @@ pub(crate) fn run_all(steps: &[Step<'_>]) -> Tally {
     }
     println!("{tally}");
     tally
+}
+
+/// Of this thread and of all processes that it waited for.
+fn usage() -> Usage {
+    Usage::of_this_thread().plus(&Usage::of_children())
 }
 
 fn attempt(step: &Step<'_>, missing: &[Requirement]) -> Result<Outcome, Failure> {
