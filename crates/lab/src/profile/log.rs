@@ -16,10 +16,10 @@ mod threads;
 mod totals;
 mod unseen;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
 
+use rustc_hash::FxHashMap;
 use tenbin_model::Profile;
 use tenbin_model::profile::Kind;
 
@@ -156,7 +156,7 @@ struct Log {
     without_begin: u64,
     without_end: u64,
     calls: Vec<Call>,
-    names: HashMap<Box<[u8]>, usize>,
+    names: FxHashMap<Box<[u8]>, usize>,
     threads: Threads,
     listed: Vec<Option<Thread>>,
     clock: Clock,

@@ -176,9 +176,13 @@ fn named(text: &[u8]) -> Option<(Option<&[u8]>, usize)> {
 
 /// The natural number that a text begins with, and how many digits it has: at most 19.
 pub(super) fn number(text: &[u8]) -> Option<(u64, usize)> {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let value = || text[..digits].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
-    (1..20).contains(&digits).then(|| (value(), digits))
+    // One loop, as each line has several: what is built to be small has no closure inlined.
+    let (mut value, mut digits) = (0_u64, 0);
+    while let Some(digit @ b'0'..=b'9') = text.get(digits) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        digits += 1;
+    }
+    (1..20).contains(&digits).then_some((value, digits))
 }
 
 /// A length of time in nanoseconds, from seconds and their decimals: `12`, `12.345`; how many decimals there

@@ -1,8 +1,8 @@
 //! The threads of a log: which are alive, what each is in, and how long they ran.
 
-use std::collections::HashMap;
-
 use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
 use tenbin_model::Order;
 
 /// How many threads may be alive; beyond that, those that said nothing for longest are given up.
@@ -63,8 +63,8 @@ struct Expected {
 #[derive(Default)]
 pub(super) struct Threads {
     alive: Vec<Thread>,
-    places: HashMap<u32, usize>,
-    expected: HashMap<u32, Expected>,
+    places: FxHashMap<u32, usize>,
+    expected: FxHashMap<u32, Expected>,
     /// How many there were.
     pub(super) begun: u64,
     /// The number of the first thread.
