@@ -42,7 +42,7 @@ struct {
 // Keeps what the call is about that the thread goes into.
 static __noinline int look_at_file(struct thread *thread, const void *registers, __u32 row)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	__u32 *by = bpf_map_lookup_elem(&arguments, &row);
 	struct subject *subject;
 	__u32 slot;
@@ -68,7 +68,7 @@ static __noinline int look_at_file(struct thread *thread, const void *registers,
 // Adds the call that is over to its file.
 static __always_inline void add_to_file(struct thread *thread, int failed)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
 	struct subject *subject;
 	struct use *use, none = {};
@@ -99,28 +99,37 @@ static __always_inline void add_to_file(struct thread *thread, int failed)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(entered, void *registers, long number)
 {
-	struct cpu *cpu = this_cpu();
-	struct thread *thread = cpu ? in_slot(cpu->slot) : 0;
+	struct task_struct *task = task_here();
+	struct cpu *cpu = this_cpu(task);
+	struct thread *thread;
 	__u32 row = row_of(number);
 
+	if (!cpu || !cpu->slot)
+		return 0;
+	count_faults(cpu, faults_of(task));
+	if (!follows_files && is_untimed(cpu, row))
+		return 0;
+	thread = in_slot(cpu->slot);
 	if (!thread)
 		return 0;
 	// Before the clock is read: it is not the call's time.
 	if (follows_files)
 		look_at_file(thread, registers, row);
-	else if (is_untimed(cpu, thread, row))
-		return 0;
-	enter_call(thread, row);
+	enter_call(cpu, thread, row);
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(left, void *registers, long answer)
 {
-	struct cpu *cpu = this_cpu();
+	struct task_struct *task = task_here();
+	struct cpu *cpu = this_cpu(task);
 	struct thread *thread;
 
-	if (!cpu || !cpu->slot || !leave_call(cpu, answer) || !follows_files)
+	if (!cpu || !cpu->slot)
+		return 0;
+	cpu->faults = faults_of(task);
+	if (!leave_call(cpu, answer) || !follows_files)
 		return 0;
 	thread = in_slot(cpu->slot);
 	if (thread && thread->about)

@@ -8,7 +8,9 @@
 // one look, and one of a thread that is followed no search.
 //
 // Of what comes often, a sample is timed. Its time on CPUs stands for that of the others, which is counted as user code
-// until then; for how long they were queued or blocked is known of all.
+// until then; for how long they were queued or blocked is known of all. Calls that are not timed are seen still. Page
+// faults are not for most of the time, as to see one takes as long as it takes itself: then the kernel's own count of
+// each thread's says how many there were, and each took as long as those of late that were timed.
 //
 // Whoever includes this has the tracepoints, and hands on what they say: profile.bpf.c by the kernel's own types
 // (BTF), records.bpf.c without them.
@@ -43,11 +45,12 @@ enum { RUNNING, QUEUED, BLOCKED };
 #define EACH_TIMED 4096
 #define LONG 14
 
-// Of so many page faults, one is seen to end where they are sampled.
-#define EVERY 8
-
 // Threads that ended, of which each is kept until it is read.
 #define LISTED 1024
+
+// Bytes that a CPU fetches at once. What is touched most often lies in one such line: a command's own data have pushed
+// ours out of the caches by the next event.
+#define LINE 64
 
 struct split {
 	__u64 on_cpu;
@@ -56,7 +59,6 @@ struct split {
 };
 
 struct thread {
-	__u64 began;
 	__u64 mark; // up to here it is added up
 	__u64 entered; // when the row began
 	struct split here; // in this row, since then
@@ -67,17 +69,19 @@ struct thread {
 	__u64 queued; // in calls and faults
 	__u64 blocked;
 	__u64 woken;
-	__u64 ended;
 	__u32 row;
 	__u32 untimed; // of its row, only waiting is
 	__u32 state;
 	__u32 armed; // its program has not begun
+	__u64 began;
+	__u64 ended;
+	__u64 counted; // its page faults, when it left its CPU
 	__u32 first; // it is the command itself
 	__u32 pid;
 	__u32 tgid;
 	__u32 about; // what it is in is about a file
 	char name[NAME];
-};
+} __attribute__((aligned(LINE)));
 
 struct row {
 	__u64 count;
@@ -86,19 +90,27 @@ struct row {
 	__u64 longest;
 	__u64 untimed;
 	__u64 owed; // what untimed ones took by those that stand for them, and no thread had in user code
-	__u32 since; // of those that are not timed, since the last one that is
-	__u32 left; // of these, until the next one that is
 	__u64 lengths[LENGTHS];
+};
+
+// Of a row, on a CPU: those that are not timed, and are not in the row yet.
+struct pending {
+	__u32 count; // since the last one that is timed
+	__u16 errors;
+	__u16 left; // until the next one
 };
 
 struct cpu {
 	__u32 slot; // of the thread that is on it; 0 where it is not followed
 	__u32 pid; // of that thread, followed or not
-	__u32 interrupts; // how deep in them it is
+	__u32 number;
+	__u32 armed; // as of that thread
+	__u32 inside; // whether that thread is in a row that is timed, and not in user code
 	__u32 untimed; // the row of the call that it is in and that is not timed
-	__u32 begun; // page faults, since one was seen to end
-	__u32 every; // how many that were the last time
-};
+	__u32 interrupts; // how deep in them it is
+	__u32 faulted; // page faults of that thread in user code that were not timed, and are in no row yet
+	__u64 faults; // all of that thread's, up to which they are counted
+} __attribute__((aligned(LINE)));
 
 struct course {
 #ifdef RECORDS
@@ -127,6 +139,12 @@ struct tally {
 	__u64 unnamed; // calls for whose file there was no room
 };
 
+// Page faults of late that were timed.
+struct timed {
+	__u64 count;
+	__u64 on_cpu;
+};
+
 struct wake {
 	__u32 row;
 	char by[NAME];
@@ -137,15 +155,27 @@ struct woken {
 	__u64 blocked;
 };
 
+// By number. One is found here in fewer steps than in a map that the kernel keeps per CPU, and the values of a map that
+// could be mapped begin on a page.
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct cpu);
 } cpus SEC(".maps");
 
+// By CPU, and there by row.
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ROWS + 1);
+	__type(key, __u32);
+	__type(value, struct pending);
+} pendings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 2);
 	__type(key, __u32);
 	__type(value, struct thread);
@@ -194,6 +224,13 @@ struct {
 } tallies SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct timed);
+} faults_of_late SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, struct wake);
@@ -206,6 +243,9 @@ const volatile __u32 slots = 1;
 // Whether programs of tracepoints may take a lock. In Linux 5.10 they may not, and how many threads ran at a time is
 // not known.
 const volatile __u32 locks = 1;
+
+// Whether page faults that are not timed are known by what the kernel counts of each thread.
+const volatile __u32 counts = 0;
 
 static const __u32 zero;
 
@@ -285,53 +325,93 @@ static __always_inline __u32 length(__u64 time)
 	return power < LENGTHS ? power : LENGTHS - 1;
 }
 
-static __always_inline struct row *row_in(__u32 number, struct thread *thread)
+static __always_inline struct cpu *cpu_here(void)
 {
-	if (thread->armed)
-		number = ROWS;
-	return bpf_map_lookup_elem(&rows, &number);
+	__u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+
+	return cpu;
 }
 
-static __always_inline void pass_untimed(struct row *row, int failed)
+// The task on this CPU; 0 where that would not say what is counted of it.
+static __always_inline struct task_struct *task_here(void)
 {
-	row->count++;
-	row->errors += failed;
-	row->untimed++;
-	row->since++;
+#ifndef RECORDS
+	if (counts)
+		return bpf_get_current_task_btf();
+#endif
+	return 0;
 }
 
-// One that was timed stands for those before it that were not: what they took is moved here from user code.
-static __always_inline __u64 stand_for_others(struct row *row, struct thread *thread)
+static __always_inline __u32 pid_of(struct task_struct *task)
 {
-	__u64 owed = row->owed + row->since * thread->here.on_cpu;
+#ifndef RECORDS
+	if (task)
+		return task->pid;
+#endif
+	return bpf_get_current_pid_tgid();
+}
+
+// Page faults of a task, as the kernel counts them.
+static __always_inline __u64 faults_of(struct task_struct *task)
+{
+#ifndef RECORDS
+	if (task)
+		return task->min_flt + task->maj_flt;
+#endif
+	return 0;
+}
+
+static __always_inline struct pending *pending_in(struct cpu *cpu, __u32 row)
+{
+	__u32 number = cpu->number * (ROWS + 1) + row;
+
+	return bpf_map_lookup_elem(&pendings, &number);
+}
+
+// So many that were not timed each took this long, which is taken from user code.
+static __always_inline __u64 take_from_user(struct row *row, struct thread *thread, __u32 count, __u64 each)
+{
+	__u64 owed = row->owed + count * each;
 	__u64 moved = owed < thread->user.on_cpu ? owed : thread->user.on_cpu;
 
 	row->owed = owed - moved;
-	row->since = 0;
+	row->count += count;
+	row->untimed += count;
 	thread->user.on_cpu -= moved;
 	return moved;
 }
 
 // What the thread was in is over. As strace does, calls that never return are not counted.
-static __always_inline void close(struct thread *thread, __u64 now, int returned, int failed)
+static __always_inline void close(struct cpu *cpu, struct thread *thread, __u64 now, int returned, int failed)
 {
-	struct row *row = row_in(thread->row, thread);
+	__u32 number = thread->armed ? ROWS : thread->row;
+	struct row *row = bpf_map_lookup_elem(&rows, &number);
+	struct pending *pending = pending_in(cpu, number);
 	__u64 time = now - thread->entered;
 	__u64 moved = 0;
 
-	if (!row)
+	if (!row || !pending)
 		return;
 	if (thread->untimed) {
 		thread->user.on_cpu += thread->here.on_cpu;
 		thread->here.on_cpu = 0;
-		if (returned)
-			pass_untimed(row, failed);
+		if (returned) {
+			pending->count++;
+			pending->errors += failed;
+		}
 	} else if (returned) {
 		row->count++;
 		row->errors += failed;
-		row->lengths[length(time)] += 1 + row->since;
-		if (row->since || row->owed)
-			moved = stand_for_others(row, thread);
+		row->lengths[length(time)] += 1 + pending->count;
+		if (pending->count || row->owed)
+			moved = take_from_user(row, thread, pending->count, thread->here.on_cpu);
+		row->errors += pending->errors;
+		pending->count = 0;
+		pending->errors = 0;
+		// Where they come often and are short, each 5th to 12th is timed, by chance.
+		if (thread->row >= CALLS && row->count >= EACH_TIMED && row->split.on_cpu >> LONG <= row->count)
+			pending->left = 4 + (bpf_get_prandom_u32() & 7);
 	}
 	thread->here.on_cpu += moved;
 	if (thread->row == FAULT)
@@ -353,14 +433,54 @@ static __always_inline void open(struct thread *thread, __u32 row, __u64 now)
 	thread->here = (struct split){};
 }
 
-// A page fault that was not seen to end is one that is not timed.
-static __always_inline void forget_fault(struct thread *thread)
+// A page fault that was not seen to end is one that is not timed. Where the kernel's count is read, it has this one if
+// it ended.
+static __always_inline void forget_fault(struct cpu *cpu, struct thread *thread)
 {
 	if (thread->row != FAULT)
 		return;
 	thread->untimed = 1;
-	close(thread, thread->entered, 1, 0);
+	close(cpu, thread, thread->entered, !counts, 0);
 	thread->row = USER;
+}
+
+// The thread on this CPU leaves user code. Where an interrupt comes between the kernel's count of a fault and its end,
+// that one was counted twice, and the next one is not.
+static __always_inline void count_faults(struct cpu *cpu, __u64 faults)
+{
+	if (faults <= cpu->faults)
+		return;
+	cpu->faulted += faults - cpu->faults;
+	cpu->faults = faults;
+}
+
+// Those of the thread on this CPU, if it is not in a call, which has its own.
+static __always_inline void count_faults_here(struct cpu *cpu, struct thread *thread)
+{
+	if (!cpu->untimed && thread->row < CALLS)
+		count_faults(cpu, faults_of(task_here()));
+}
+
+// Adds up the page faults that were not timed of the thread that was on this CPU until now.
+static __always_inline void add_faults(struct cpu *cpu, struct thread *thread)
+{
+	struct timed *timed;
+	struct row *row;
+	__u32 number;
+	__u64 moved;
+
+	thread->counted = cpu->faults;
+	if (!cpu->faulted)
+		return;
+	number = thread->armed ? ROWS : FAULT;
+	row = bpf_map_lookup_elem(&rows, &number);
+	timed = bpf_map_lookup_elem(&faults_of_late, &zero);
+	if (!row || !timed)
+		return;
+	moved = take_from_user(row, thread, cpu->faulted, timed->count ? timed->on_cpu / timed->count : 0);
+	row->split.on_cpu += moved;
+	thread->faults += moved;
+	cpu->faulted = 0;
 }
 
 // Moves a thread of the command from one state to another; -1 is none. As it is not static, the kernel looks through
@@ -401,30 +521,44 @@ static __always_inline void wait_untimed(struct cpu *cpu, struct thread *thread,
 	cpu->untimed = 0;
 }
 
+// A thread comes onto a CPU, if it is one that is followed.
+static __always_inline struct thread *put_on(struct cpu *cpu, __u32 pid)
+{
+	__u32 *slot = pid ? bpf_map_lookup_elem(&slot_of, &pid) : 0;
+	struct thread *thread;
+
+	cpu->pid = pid;
+	cpu->number = bpf_get_smp_processor_id();
+	cpu->slot = slot ? *slot : 0;
+	thread = in_slot(cpu->slot);
+	cpu->armed = thread && thread->armed;
+	cpu->inside = thread && thread->row != USER;
+	cpu->faulted = 0;
+	cpu->faults = thread ? thread->counted : 0;
+	return thread;
+}
+
 // Puts a thread on a CPU that is on it already. Now and then the kernel switches and its tracepoint reports nothing;
 // without this, nothing more would be seen of the thread until the next switch.
 __noinline int catch_up(__u32 pid)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *thread;
-	__u32 *slot;
 
 	if (!cpu)
 		return 0;
 	thread = in_slot(cpu->slot);
 	if (thread) {
 		advance(thread, now);
+		add_faults(cpu, thread);
 		wait_untimed(cpu, thread, now);
 		move(now, RUNNING, QUEUED, thread->row);
 		thread->state = QUEUED;
 	}
 	cpu->untimed = 0;
-	cpu->pid = pid;
-	slot = bpf_map_lookup_elem(&slot_of, &pid);
-	cpu->slot = slot ? *slot : 0;
-	thread = in_slot(cpu->slot);
+	thread = put_on(cpu, pid);
 	if (!thread)
 		return 0;
 	advance(thread, now);
@@ -435,10 +569,11 @@ __noinline int catch_up(__u32 pid)
 	return 0;
 }
 
-static __always_inline struct cpu *this_cpu(void)
+// With the task on it.
+static __always_inline struct cpu *this_cpu(struct task_struct *task)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
-	__u32 pid = bpf_get_current_pid_tgid();
+	struct cpu *cpu = cpu_here();
+	__u32 pid = pid_of(task);
 
 	if (cpu && cpu->pid != pid)
 		catch_up(pid);
@@ -447,15 +582,15 @@ static __always_inline struct cpu *this_cpu(void)
 
 static __always_inline struct thread *on_this_cpu(void)
 {
-	struct cpu *cpu = this_cpu();
+	struct cpu *cpu = this_cpu(task_here());
 
 	return cpu ? in_slot(cpu->slot) : 0;
 }
 
-// For programs of perf events, which may take no lock: none if it would have to catch up.
-static __always_inline struct thread *known_on(struct cpu *cpu)
+// For programs of perf events, which may take no lock: whether it would have to catch up.
+static __always_inline int is_behind(struct cpu *cpu)
 {
-	return cpu->pid == (__u32)bpf_get_current_pid_tgid() ? in_slot(cpu->slot) : 0;
+	return cpu->pid != pid_of(task_here());
 }
 
 static __always_inline __u32 row_of(long number)
@@ -463,30 +598,29 @@ static __always_inline __u32 row_of(long number)
 	return CALLS + ((unsigned long)number < ROWS - CALLS ? (__u32)number : ROWS - CALLS - 1);
 }
 
-// Whether the call that the thread goes into is one that is not timed. Where they come often and are short, each 5th
-// to 12th is, by chance.
-static __always_inline int is_untimed(struct cpu *cpu, struct thread *thread, __u32 number)
+// Whether the call that the thread on this CPU goes into is one that is not timed.
+static __always_inline int is_untimed(struct cpu *cpu, __u32 row)
 {
-	struct row *row = row_in(number, thread);
+	struct pending *pending;
 
-	if (!row || row->count < EACH_TIMED || row->split.on_cpu >> LONG > row->count || thread->row != USER)
+	if (cpu->armed)
+		row = ROWS;
+	pending = pending_in(cpu, row);
+	if (!pending || !pending->left || cpu->inside)
 		return 0;
-	if (!row->left) {
-		row->left = 4 + (bpf_get_prandom_u32() & 7);
-		return 0;
-	}
-	row->left--;
-	cpu->untimed = thread->armed ? ROWS : number;
+	pending->left--;
+	cpu->untimed = row;
 	return 1;
 }
 
-static __always_inline void enter_call(struct thread *thread, __u32 row)
+static __always_inline void enter_call(struct cpu *cpu, struct thread *thread, __u32 row)
 {
 	__u64 now = bpf_ktime_get_ns();
 
 	advance(thread, now);
-	forget_fault(thread);
+	forget_fault(cpu, thread);
 	open(thread, row, now);
+	cpu->inside = 1;
 }
 
 static __always_inline int has_failed(long answer)
@@ -496,11 +630,12 @@ static __always_inline int has_failed(long answer)
 
 static __always_inline void leave_untimed(struct cpu *cpu, int failed)
 {
-	__u32 number = cpu->untimed;
-	struct row *row = bpf_map_lookup_elem(&rows, &number);
+	struct pending *pending = pending_in(cpu, cpu->untimed);
 
-	if (row)
-		pass_untimed(row, failed);
+	if (pending) {
+		pending->count++;
+		pending->errors += failed;
+	}
 	cpu->untimed = 0;
 }
 
@@ -515,116 +650,88 @@ static __always_inline int leave_call(struct cpu *cpu, long answer)
 		leave_untimed(cpu, has_failed(answer));
 		return 0;
 	}
-	thread = in_slot(cpu->slot);
 	// A thread that begins comes out of a call that it never went into.
-	if (!thread || thread->row == USER)
+	thread = cpu->inside ? in_slot(cpu->slot) : 0;
+	if (!thread)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
-	forget_fault(thread);
+	forget_fault(cpu, thread);
 	is_call = thread->row >= CALLS;
 	if (is_call)
-		close(thread, now, 1, has_failed(answer));
+		close(cpu, thread, now, 1, has_failed(answer));
 	thread->row = USER;
+	cpu->inside = 0;
 	return is_call;
 }
 
 // One in a call is part of that.
-static __always_inline int begin_fault(struct cpu *cpu)
+SEC("perf_event")
+int fault_begins(void *context)
 {
+	struct cpu *cpu = cpu_here();
 	struct thread *thread;
-	struct row *row;
 	__u64 now;
 
-	if (!cpu)
+	if (!cpu || !cpu->slot || cpu->untimed || is_behind(cpu))
 		return 0;
-	cpu->begun++;
-	thread = known_on(cpu);
-	if (!thread || thread->row >= CALLS || cpu->untimed)
+	thread = in_slot(cpu->slot);
+	if (!thread || thread->row >= CALLS)
 		return 0;
-	if (cpu->begun < cpu->every && thread->row == USER) {
-		row = row_in(FAULT, thread);
-		if (row)
-			pass_untimed(row, 0);
-		return 0;
-	}
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
-	forget_fault(thread);
+	forget_fault(cpu, thread);
 	open(thread, FAULT, now);
+	cpu->inside = 1;
 	return 0;
 }
 
-static __always_inline int end_fault(struct cpu *cpu)
+SEC("perf_event")
+int fault_ends(void *context)
 {
-	struct thread *thread = known_on(cpu);
+	struct cpu *cpu = cpu_here();
+	struct timed *timed = bpf_map_lookup_elem(&faults_of_late, &zero);
+	struct thread *thread;
 	__u64 now;
 
+	if (!cpu || !timed || !cpu->inside || is_behind(cpu))
+		return 0;
+	thread = in_slot(cpu->slot);
 	if (!thread || thread->row != FAULT)
 		return 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
-	close(thread, now, 1, 0);
+	if (!thread->armed) {
+		__sync_fetch_and_add(&timed->count, 1);
+		__sync_fetch_and_add(&timed->on_cpu, thread->here.on_cpu);
+	}
+	close(cpu, thread, now, 1, 0);
 	thread->row = USER;
+	cpu->inside = 0;
+	// The kernel has counted it too.
+	cpu->faults++;
 	return 0;
-}
-
-// Where there is a tracepoint for it (x86), that costs less than an event of perf.
-#ifdef RECORDS
-SEC("raw_tp/page_fault_user")
-#else
-SEC("tp_btf/page_fault_user")
-#endif
-int user_fault_begins(void *context)
-{
-	return begin_fault(this_cpu());
-}
-
-SEC("perf_event")
-int fault_begins(void *context)
-{
-	return begin_fault(bpf_map_lookup_elem(&cpus, &zero));
-}
-
-// The event may be one of several: then it is foreseen which fault will be seen to end, by how many began between the
-// last two. Those in calls, and those that failed, make that wrong until the next one.
-SEC("perf_event")
-int fault_ends(void *context)
-{
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
-
-	if (!cpu)
-		return 0;
-	cpu->every = cpu->begun < EVERY ? cpu->begun : EVERY;
-	cpu->begun = 0;
-	return end_fault(cpu);
-}
-
-// That one which had to read from a device is rare, and has an event of its own.
-SEC("perf_event")
-int major_fault_ends(void *context)
-{
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
-
-	return cpu ? end_fault(cpu) : 0;
 }
 
 static __always_inline int interrupt_begins(void)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	struct thread *thread;
 
 	if (!cpu || cpu->interrupts++)
 		return 0;
 	thread = in_slot(cpu->slot);
-	if (thread)
-		advance(thread, bpf_ktime_get_ns());
+	if (!thread)
+		return 0;
+	advance(thread, bpf_ktime_get_ns());
+	count_faults_here(cpu, thread);
+	add_faults(cpu, thread);
 	return 0;
 }
 
 static __always_inline int interrupt_ends(void)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	__u32 number = INTERRUPT;
 	struct thread *thread;
 	struct row *row;
@@ -661,11 +768,10 @@ static __always_inline int interrupt_ends(void)
 // The thread that was on this CPU leaves it in this state, 0 if it could go on, and another one comes.
 static __always_inline int switch_to(__u32 left_in, __u32 pid)
 {
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	struct tally *tally;
 	struct thread *thread;
 	__u64 now = 0;
-	__u32 *slot;
 	int state;
 
 	if (!cpu)
@@ -674,13 +780,15 @@ static __always_inline int switch_to(__u32 left_in, __u32 pid)
 	if (thread) {
 		now = bpf_ktime_get_ns();
 		advance(thread, now);
+		count_faults_here(cpu, thread);
+		add_faults(cpu, thread);
 		wait_untimed(cpu, thread, now);
 		state = left_in ? BLOCKED : QUEUED;
 		if (state == BLOCKED && now - thread->woken < ON_THE_WAY)
 			state = QUEUED;
 		thread->woken = 0;
 		// In user code, only what it faults for makes it wait.
-		if (state == BLOCKED && thread->row == USER && cpu->every > 1 && left_in & FOR_SOMETHING) {
+		if (state == BLOCKED && thread->row == USER && counts && left_in & FOR_SOMETHING) {
 			open(thread, FAULT, now);
 			thread->untimed = 1;
 		}
@@ -690,24 +798,19 @@ static __always_inline int switch_to(__u32 left_in, __u32 pid)
 		if (tally)
 			__sync_fetch_and_add(&tally->switches, !thread->armed);
 	}
-	cpu->slot = 0;
-	cpu->pid = pid;
-	slot = pid ? bpf_map_lookup_elem(&slot_of, &pid) : 0;
-	if (!slot)
-		return 0;
-	thread = in_slot(*slot);
+	thread = put_on(cpu, pid);
 	if (!thread)
 		return 0;
-	cpu->slot = *slot;
 	now = now ? now : bpf_ktime_get_ns();
 	advance(thread, now);
 	// Nobody was seen to wake one that was frozen.
 	move(now, thread->state, RUNNING, thread->row);
 	thread->state = RUNNING;
-	// It was counted when it began.
+	// Whether it ended, the kernel counts.
 	if (thread->row == FAULT && thread->untimed) {
-		close(thread, now, 0, 0);
+		close(cpu, thread, now, 0, 0);
 		thread->row = USER;
+		cpu->inside = 0;
 	}
 	return 0;
 }
@@ -734,7 +837,7 @@ static __always_inline int wake(__u32 pid)
 	if ((__s64)blocked < 0)
 		return 0;
 	by.row = thread->armed ? ROWS : thread->row;
-	cpu = bpf_map_lookup_elem(&cpus, &zero);
+	cpu = cpu_here();
 	// An interrupt has no name, and what it came into has nothing to do with it.
 	if (cpu && !cpu->interrupts)
 		bpf_get_current_comm(by.by, sizeof(by.by));
@@ -809,7 +912,8 @@ static __always_inline int execute(__u32 before)
 	struct course *course = bpf_map_lookup_elem(&courses, &zero);
 	struct tally *tally = bpf_map_lookup_elem(&tallies, &zero);
 	__u32 slot, *found, pid = bpf_get_current_pid_tgid();
-	struct thread *thread = on_this_cpu();
+	struct cpu *cpu = this_cpu(task_here());
+	struct thread *thread = cpu ? in_slot(cpu->slot) : 0;
 	__u32 row;
 	__u64 now;
 
@@ -833,7 +937,7 @@ static __always_inline int execute(__u32 before)
 	thread->began = thread->entered;
 	thread->user = (struct split){};
 	thread->kernel = thread->faults = thread->interrupts = thread->queued = thread->blocked = 0;
-	thread->armed = 0;
+	thread->armed = cpu->armed = cpu->faulted = 0;
 	row = thread->row < ROWS ? thread->row : USER;
 	if (tally)
 		__sync_fetch_and_add(&tally->threads, 1);
@@ -853,7 +957,7 @@ static __always_inline int execute(__u32 before)
 static __always_inline int end(void)
 {
 	struct course *course = bpf_map_lookup_elem(&courses, &zero);
-	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &zero);
+	struct cpu *cpu = cpu_here();
 	struct thread *thread;
 	__u32 number = USER, slot, pid = bpf_get_current_pid_tgid();
 	struct row *row;
@@ -865,16 +969,18 @@ static __always_inline int end(void)
 	slot = cpu->slot;
 	if (!thread)
 		return 0;
-	// An interrupt that comes from here on is after its end.
-	cpu->slot = cpu->untimed = 0;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
-	forget_fault(thread);
+	count_faults_here(cpu, thread);
+	add_faults(cpu, thread);
+	// An interrupt that comes from here on is after its end.
+	cpu->slot = cpu->untimed = 0;
+	forget_fault(cpu, thread);
 	bpf_get_current_comm(thread->name, sizeof(thread->name));
 	thread->tgid = bpf_get_current_pid_tgid() >> 32;
 	// exit(2) does not return.
 	if (thread->row != USER)
-		close(thread, now, 0, 0);
+		close(cpu, thread, now, 0, 0);
 	thread->row = USER;
 	row = bpf_map_lookup_elem(&rows, &number);
 	if (row && !thread->armed)

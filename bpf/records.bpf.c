@@ -10,19 +10,22 @@
 SEC("raw_tp/sys_enter")
 int entered(struct bpf_raw_tracepoint_args *context)
 {
-	struct cpu *cpu = this_cpu();
-	struct thread *thread = cpu ? in_slot(cpu->slot) : 0;
+	struct cpu *cpu = this_cpu(0);
+	struct thread *thread;
 	__u32 row = row_of(context->args[1]);
 
-	if (thread && !is_untimed(cpu, thread, row))
-		enter_call(thread, row);
+	if (!cpu || !cpu->slot || is_untimed(cpu, row))
+		return 0;
+	thread = in_slot(cpu->slot);
+	if (thread)
+		enter_call(cpu, thread, row);
 	return 0;
 }
 
 SEC("raw_tp/sys_exit")
 int left(struct bpf_raw_tracepoint_args *context)
 {
-	struct cpu *cpu = this_cpu();
+	struct cpu *cpu = this_cpu(0);
 
 	if (cpu && cpu->slot)
 		leave_call(cpu, context->args[1]);

@@ -8,6 +8,8 @@
 struct task_struct {
 	int pid;
 	int tgid;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	unsigned int __state;
 	char comm[NAME];
 } __attribute__((preserve_access_index));

@@ -37,7 +37,11 @@ pub(crate) fn check(workspace: &Workspace, writes: bool) -> Result<(), Failure> 
             .arguments(["-fdebug-compilation-dir=.", "-c", &source, "-o"])
             .argument(&made)
             .run()?;
-        Command::new("llvm-strip-14").argument("-g").argument(&made).run()?;
+        // The relocations of BTF are a linker's; a loader has no use for them.
+        Command::new("llvm-strip-14")
+            .arguments(["-g", "--remove-section=.rel.BTF", "--remove-section=.rel.BTF.ext"])
+            .argument(&made)
+            .run()?;
         let kept = workspace.root().join(&object);
         let read =
             |path| fs::read(path).map_err(|error| Failure::new(format!("read {object}"), error, REMEDY));

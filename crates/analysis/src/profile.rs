@@ -333,9 +333,13 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
             Event::Switch => ("switch of threads", "switches of threads"),
             Event::Snapshot => ("snapshot", "snapshots"),
         };
+        let each = match part.each {
+            Picoseconds::ZERO => "nothing".into(),
+            each => each.to_string(),
+        };
         match part.count {
-            1 => format!("{} for one {one}", part.each),
-            count => format!("{} for each of {count} {many}", part.each),
+            1 => format!("{each} for one {one}"),
+            count => format!("{each} for each of {count} {many}"),
         }
     }));
     let between = overhead.part(Event::Call).map(|call| call.between);

@@ -12,6 +12,7 @@ use std::{io, panic, thread};
 
 use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::ProgramError;
+use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader};
 use syscalls::Sysno;
 use tenbin_model::{Order, Picoseconds};
@@ -33,7 +34,7 @@ pub(crate) use cost::call_time;
 pub use cost::{Cost, Costs};
 use faults::Faults;
 pub use files::{FileName, FileUse};
-use layout::{LENGTHS, RawCourse, RawRow, RawTally, RawThread, RawWake, RawWoken};
+use layout::{LENGTHS, RawCourse, RawPending, RawRow, RawTally, RawThread, RawWake, RawWoken};
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
@@ -253,7 +254,7 @@ impl Profiler {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
-        let faults = Faults::attach(&mut loaded, types.as_ref().ok()).map_err(|error| chain(&error));
+        let faults = Faults::attach(&mut loaded, types.is_ok() && locks).map_err(|error| chain(&error));
         let costs = Costs::default();
         let mut profiler = Self { loaded, locks, follows_files, starter, faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
@@ -284,7 +285,7 @@ impl Profiler {
         let ended = thread::scope(|scope| {
             let (_ended, has_ended) = mpsc::channel();
             if let Ok(faults) = faults
-                && faults.at_tracepoint
+                && faults.are_counted
             {
                 scope.spawn(move || faults.watch(loaded, &has_ended));
             }
@@ -318,7 +319,9 @@ impl Profiler {
             let (_, slot) = entry.map_err(text)?;
             alive.push(until(threads.get(&slot, 0).map_err(text)?, now));
         }
-        let mut rows = rows(&PerCpuArray::try_from(of("rows")?).map_err(text)?, &alive).map_err(text)?;
+        let parts = PerCpuArray::try_from(of("rows")?).map_err(text)?;
+        let pendings = Array::try_from(of("pendings")?).map_err(text)?;
+        let mut rows = rows(&parts, &pendings, &alive).map_err(text)?;
         for entry in HashMap::<_, RawWake, RawWoken>::try_from(of("wakes")?).map_err(text)?.iter() {
             let (wake, woken) = entry.map_err(text)?;
             let by = letters(&wake.by);
@@ -365,11 +368,17 @@ impl Wanted<'_> {
         loader.btf(self.types.map(|types| &types.members)).override_global("starter", self.starter, true);
         loader.override_global("locks", &locks, true).override_global("slots", &(SLOTS - 1), true);
         loader.override_global("follows_files", &files, self.follows_files);
+        // Linux 5.10 knows the helper neither that says which task is on the CPU.
+        let counts = u32::from(self.types.is_some() && self.locks);
+        loader.override_global("counts", &counts, true);
         if self.follows_files {
             files::make_room(&mut loader);
         }
         loader.map_max_entries("threads", SLOTS).map_max_entries("slot_of", SLOTS);
         loader.map_max_entries("free_slots", SLOTS);
+        let cpus = nr_cpus().map_err(|(_, error)| unattached("count the CPUs", &error))?;
+        let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+        loader.map_max_entries("cpus", cpus).map_max_entries("pendings", place(cpus, 0));
         // What the build script packed can be unpacked.
         let packed = if self.types.is_some() { PACKED } else { PACKED_RECORDS };
         let object = miniz_oxide::inflate::decompress_to_vec(packed).unwrap_or_default();
@@ -419,9 +428,15 @@ impl Wanted<'_> {
     }
 }
 
+/// Where the map `pendings` has a row of a CPU.
+fn place(cpu: u32, row: u32) -> u32 {
+    cpu.saturating_mul(ROWS + 1).saturating_add(row)
+}
+
 /// The sums over all CPUs of the rows that were ever used, with what threads that live are in.
 fn rows(
     all: &PerCpuArray<&MapData, RawRow>,
+    pendings: &Array<&MapData, RawPending>,
     alive: &[RawThread],
 ) -> Result<Vec<(u32, Row)>, aya::maps::MapError> {
     let mut rows = Vec::new();
@@ -437,13 +452,25 @@ fn rows(
             in_flight: 0,
             wakers: Vec::new(),
         };
-        for part in all.get(&number, 0)?.iter() {
+        for (cpu, part) in (0..).zip(all.get(&number, 0)?.iter()) {
+            // Those after the last timed one; of calls, none is untimed before many were timed.
+            let pending = if part.count > 0 || number == FAULT {
+                pendings.get(&place(cpu, number), 0)?
+            } else {
+                RawPending::NONE
+            };
+            row.count += u64::from(pending.count);
+            row.untimed += u64::from(pending.count);
+            row.errors += u64::from(pending.errors);
             row.count += part.count;
             row.errors += part.errors;
             row.untimed += part.untimed;
             row.spent = row.spent.plus(part.split);
             row.longest = row.longest.max(part.longest);
             row.lengths.iter_mut().zip(part.lengths).for_each(|(sum, more)| *sum += more);
+        }
+        if number == FAULT {
+            stand_for_all(&mut row.lengths, row.count);
         }
         for thread in alive {
             if number == USER {
@@ -458,6 +485,19 @@ fn rows(
         }
     }
     Ok(rows)
+}
+
+/// Of those that were timed, how many there were of each length; of all, as many in proportion.
+fn stand_for_all(lengths: &mut [u64], all: u64) {
+    let timed: u64 = lengths.iter().sum();
+    let (mut before, mut given) = (0, 0);
+    for length in lengths.iter_mut().filter(|_| timed > 0) {
+        before += *length;
+        let up_to_here = u128::from(before) * u128::from(all) / u128::from(timed);
+        let up_to_here = u64::try_from(up_to_here).unwrap_or(u64::MAX);
+        *length = up_to_here - given;
+        given = up_to_here;
+    }
 }
 
 impl Nanoseconds {

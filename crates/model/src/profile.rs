@@ -204,8 +204,8 @@ pub struct Activity {
     pub split: Option<Split>,
     /// The longest one, of those that were timed or waited.
     pub longest: Picoseconds,
-    /// How many took less than 2 ns, then from 2, 4, 8 … ns on; those that were not timed, as one did that
-    /// stands for them. Empty where they were not told apart.
+    /// How many took less than 2 ns, then from 2, 4, 8 … ns on; those that were not timed, as those did that
+    /// stand for them. Empty where they were not told apart.
     pub histogram: Vec<u64>,
     /// What ended its waits, the longest first.
     pub wakers: Vec<Waker>,

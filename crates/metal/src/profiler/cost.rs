@@ -6,15 +6,16 @@ use std::io::{Read, Seek, Write};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use aya::maps::{PerCpuArray, PerCpuValues, Queue};
+use aya::maps::{Array, PerCpuArray, PerCpuValues, Queue};
 use aya::programs::BtfTracePoint;
 use aya::sys::{Stats, enable_stats};
 use aya::util::nr_cpus;
 use tenbin_model::Picoseconds;
 
-use super::faults::EVERY;
-use super::layout::{EACH_TIMED, RawRow, RawThread};
-use super::{Nanoseconds, Profiler, ROWS, length};
+use super::faults::Faults;
+use super::layout::{RawPending, RawRow, RawThread};
+use super::{Nanoseconds, Profiler, ROWS, length, place};
+use crate::bpf::chain;
 use crate::child;
 use crate::pages::{PageKind, Pages};
 use crate::pin::{Pin, current_cpu};
@@ -70,8 +71,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const ALL_TIMED: RawRow =
     RawRow { split: Nanoseconds { on_cpu: 1 << 60, queued: 0, blocked: 0 }, ..RawRow::EMPTY };
 
-/// Many short calls: none of the next ones is timed.
-const NONE_TIMED: RawRow = RawRow { count: EACH_TIMED, left: u32::MAX, ..RawRow::EMPTY };
+/// None of the next ones is timed.
+const NONE_TIMED: RawPending = RawPending { count: 0, errors: 0, left: u16::MAX };
 
 /// All batches of a thread: the least that one event took.
 type Batches = fn() -> Option<Duration>;
@@ -100,26 +101,29 @@ pub(crate) fn call_time() -> Option<Picoseconds> {
 }
 
 impl Profiler {
-    /// Does the same work again, now that programs are attached. A thread that the starter begins is
-    /// followed, as a command is; it executes nothing, and is not reported. None where nothing is seen of it.
+    /// Does the same work again, now that programs are attached; page faults are seen from then on. A thread
+    /// that the starter begins is followed, as a command is; it executes nothing, and is not reported. None
+    /// where nothing is seen of it.
     pub(super) fn measure_costs(&mut self, bare: Bare) -> Option<Costs> {
         let batches = if self.follows_files { calls_about_a_file } else { calls };
-        self.preset(ALL_TIMED)?;
+        self.preset(ALL_TIMED, RawPending::NONE)?;
         let call = self.cost(batches, CALLS, bare.call)?;
-        self.preset(NONE_TIMED)?;
+        self.preset(RawRow::EMPTY, NONE_TIMED)?;
         let untimed_call = match self.follows_files {
             false => self.cost(batches, CALLS, bare.call).map(|untimed| call.untimed(untimed.each)),
             true => None,
         };
-        self.preset(RawRow::EMPTY)?;
+        self.preset(RawRow::EMPTY, RawPending::NONE)?;
+        let are_counted = self.faults.as_ref().is_ok_and(|faults| faults.are_counted);
+        let unseen = are_counted.then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
+        let seen = self.faults.as_mut().ok().map(Faults::see);
+        if let Some(Err(error)) = seen {
+            self.faults = Err(chain(&error));
+        }
         let fault = self.faults.is_ok().then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
-        let untimed_fault = fault.and_then(|fault| {
-            let sampled = self.sampled_fault(bare.fault)?.0.saturating_mul(EVERY);
-            let untimed = Picoseconds(sampled.saturating_sub(fault.each.0) / (EVERY - 1));
-            Some(fault.untimed(untimed))
-        });
+        let untimed_fault = fault.zip(unseen).map(|(fault, unseen)| fault.untimed(unseen.each));
         // As it was before.
-        self.preset(RawRow::EMPTY)?;
+        self.preset(RawRow::EMPTY, RawPending::NONE)?;
         let switch = match self.switch_time() {
             None => {
                 let half_round = self.named(|| least(switches)).ok()?;
@@ -136,23 +140,12 @@ impl Profiler {
 
     /// Writes, for each CPU, what was added up so far of threads that execute nothing, as those that do the
     /// work here.
-    fn preset(&mut self, row: RawRow) -> Option<()> {
+    fn preset(&mut self, row: RawRow, pending: RawPending) -> Option<()> {
         let mut rows = PerCpuArray::<_, RawRow>::try_from(self.loaded.map_mut("rows")?).ok()?;
         let cpus = nr_cpus().ok()?;
-        rows.set(ROWS, PerCpuValues::try_from(vec![row; cpus]).ok()?, 0).ok()
-    }
-
-    /// By how much a page fault takes longer where a sample of them is timed. None where each one is.
-    fn sampled_fault(&mut self, bare: Option<Picoseconds>) -> Option<Picoseconds> {
-        self.faults.as_ref().ok().filter(|faults| faults.at_tracepoint)?;
-        self.sample_faults(EVERY)?;
-        let cost = self.cost(faults, FAULTS, bare);
-        self.sample_faults(1)?;
-        cost.map(|cost| cost.each)
-    }
-
-    fn sample_faults(&mut self, every: u64) -> Option<()> {
-        self.faults.as_mut().ok()?.sample(&mut self.loaded, every).ok()
+        rows.set(ROWS, PerCpuValues::try_from(vec![row; cpus]).ok()?, 0).ok()?;
+        let mut pendings = Array::<_, RawPending>::try_from(self.loaded.map_mut("pendings")?).ok()?;
+        (0..).zip(0..cpus).try_for_each(|(cpu, _)| pendings.set(place(cpu, ROWS), pending, 0)).ok()
     }
 
     /// For how long programs run for a switch, as the kernel counts that while it is asked to

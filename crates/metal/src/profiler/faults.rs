@@ -1,75 +1,107 @@
-//! Page faults: where they begin and end is seen of each one, and once there were many, of a sample.
+//! Page faults: each one is seen to begin and to end, and once there are many, those of a tenth of the time.
+//!
+//! To see one takes as long as it takes itself. Where the kernel's types are known, its own count of each
+//! thread's says how many there were that were not seen.
 
-use std::mem;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use aya::Ebpf;
-use aya::maps::PerCpuArray;
-use aya::programs::perf_event::{
-    PerfEventConfig, PerfEventLinkId, PerfEventScope, SamplePolicy, SoftwareEvent,
-};
+use aya::maps::{Array, PerCpuArray};
 use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
+use perf_event::events::Software;
+use perf_event::{Builder, Counter};
 
 use super::FAULT;
-use super::layout::{EACH_TIMED, RawRow};
-use crate::bpf::{Types, attach_tracepoint, load};
+use super::layout::{RawRow, RawTimed};
+use crate::bpf::load;
 
-/// Programs of page faults, as in [`super::TRACEPOINTS`]; those for events of perf have no tracepoint.
-pub(super) const PROGRAMS: [(&str, &str, bool); 3] = [
-    ("fault_ends", "", false),
-    ("major_fault_ends", "", false),
-    ("user_fault_begins", "page_fault_user", false),
-];
-
-/// One of so many is seen to end where they are a sample (`EVERY`).
-pub(super) const EVERY: u64 = 8;
+/// Programs of page faults, as in [`super::TRACEPOINTS`]; those of perf's events have no tracepoint.
+pub(super) const PROGRAMS: [(&str, &str, bool); 2] = [("fault_begins", "", false), ("fault_ends", "", false)];
 
 /// The time between two looks at how many there were.
-const LOOK: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Looks for which nothing is seen of them, after one for which each one was.
+const UNSEEN: u32 = 9;
+
+/// So many between two looks are many. Where there are fewer, to see each one costs little, and they may take
+/// long.
+const MANY: u64 = 200;
+
+/// Where they are so many times as many as when each was seen, or as few, they may be of another kind.
+const ALIKE: u64 = 3;
+
+/// So many are each seen.
+const EACH_SEEN: u64 = 1 << 15;
 
 /// What sees page faults.
 #[derive(Debug)]
 pub(super) struct Faults {
-    /// Whether a tracepoint sees where they begin (x86). Else an event of perf does, each one.
-    pub(super) at_tracepoint: bool,
-    /// The events that see where they end.
-    ends: Vec<PerfEventLinkId>,
+    /// Whether the kernel's count of each thread's is read, so that they need not all be seen.
+    pub(super) are_counted: bool,
+    /// Those of each CPU, where one ends and then where one begins. They are disabled and not closed: closing
+    /// them makes the kernel change its own code (static keys), and under QEMU's translator it died of that.
+    events: Vec<Counter>,
+    are_seen: bool,
 }
 
 impl Faults {
-    /// Attaches it to see each of them.
-    pub(super) fn attach(loaded: &mut Ebpf, types: Option<&Types>) -> Result<Self, ProgramError> {
-        let ends = attach_event(loaded, "fault_ends", SoftwareEvent::PageFaultsMin, 1)?;
-        attach_event(loaded, "major_fault_ends", SoftwareEvent::PageFaultsMaj, 1)?;
-        let [.., (program, tracepoint, _)] = PROGRAMS;
-        let at_tracepoint = attach_tracepoint(loaded, program, tracepoint, types).is_ok();
-        if !at_tracepoint {
-            attach_event(loaded, "fault_begins", SoftwareEvent::PageFaults, 1)?;
-        }
-        Ok(Self { at_tracepoint, ends })
+    /// Opens the events. Nothing is seen of page faults yet.
+    pub(super) fn attach(loaded: &mut Ebpf, are_counted: bool) -> Result<Self, ProgramError> {
+        let mut events = Vec::new();
+        open(loaded, "fault_ends", Software::PAGE_FAULTS_MIN, &mut events)?;
+        open(loaded, "fault_ends", Software::PAGE_FAULTS_MAJ, &mut events)?;
+        open(loaded, "fault_begins", Software::PAGE_FAULTS, &mut events)?;
+        Ok(Self { are_counted, events, are_seen: false })
     }
 
-    /// From now on, one in `every` is seen to end.
-    pub(super) fn sample(&mut self, loaded: &mut Ebpf, every: u64) -> Result<(), ProgramError> {
-        let before = mem::take(&mut self.ends);
-        self.ends = attach_event(loaded, "fault_ends", SoftwareEvent::PageFaultsMin, every)?;
-        if let Some(Program::PerfEvent(program)) = loaded.program_mut("fault_ends") {
-            before.into_iter().try_for_each(|link| program.detach(link))?;
-        }
-        Ok(())
+    /// From now on, each one is seen.
+    pub(super) fn see(&mut self) -> io::Result<()> {
+        self.are_seen = true;
+        self.events.iter_mut().try_for_each(Counter::enable)
     }
 
-    /// Goes over to a sample once there were many, unless the other end of `ended` is gone before.
+    /// From now on, none is.
+    fn rest(&mut self) -> io::Result<()> {
+        self.are_seen = false;
+        self.events.iter_mut().rev().try_for_each(Counter::disable)
+    }
+
+    /// Sees them in a part of the time while there are many, until the other end of `ended` is gone.
     pub(super) fn watch(&mut self, loaded: &mut Ebpf, ended: &Receiver<()>) {
+        let (mut before, mut seen, mut unseen) = (0, 0, 0);
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if count(loaded) > EACH_TIMED {
-                // Where that fails, each one is seen still.
-                let _ = self.sample(loaded, EVERY);
-                return;
+            let count = count(loaded);
+            let since = count.saturating_sub(before);
+            before = count;
+            if !self.are_seen {
+                unseen += 1;
+                let is_as_seen = (seen / ALIKE..=seen * ALIKE).contains(&since);
+                if unseen < UNSEEN && since > MANY && is_as_seen {
+                    continue;
+                }
+                // Where that fails, those of late stand for all others.
+                if self.see().is_err() {
+                    return;
+                }
+            } else if count > EACH_SEEN && since > MANY && self.rest().is_ok() {
+                (seen, unseen) = (since, 0);
+                continue;
             }
+            forget(loaded);
         }
+    }
+}
+
+/// From now on, those that follow are the ones of late.
+fn forget(loaded: &mut Ebpf) {
+    let timed = loaded.map_mut("faults_of_late").and_then(|map| Array::try_from(map).ok());
+    if let Some(mut timed) = timed {
+        let _ = timed.set(0, RawTimed { count: 0, on_cpu: 0 }, 0);
     }
 }
 
@@ -80,20 +112,23 @@ fn count(loaded: &Ebpf) -> u64 {
     row.iter().flat_map(|row| row.iter()).map(|part| part.count).sum()
 }
 
-/// Has a program called at each `every`th event of perf, once the kernel took it.
-fn attach_event(
+/// Has a program called at each event of perf, on each CPU, once that is enabled.
+fn open(
     loaded: &mut Ebpf,
     program: &str,
-    event: SoftwareEvent,
-    every: u64,
-) -> Result<Vec<PerfEventLinkId>, ProgramError> {
-    let Some(program) = loaded.program_mut(program) else { return Ok(Vec::new()) };
+    event: Software,
+    events: &mut Vec<Counter>,
+) -> Result<(), ProgramError> {
+    let Some(program) = loaded.program_mut(program) else { return Ok(()) };
     load(program, "", None)?;
-    let Program::PerfEvent(program) = program else { return Ok(Vec::new()) };
-    let cpus = online_cpus().map_err(|(_, error)| ProgramError::IOError(error))?;
-    let mut attach = |cpu| {
-        let scope = PerfEventScope::AllProcessesOneCpu { cpu };
-        program.attach(PerfEventConfig::Software(event), scope, SamplePolicy::Period(every), false)
-    };
-    cpus.into_iter().map(&mut attach).collect()
+    let Program::PerfEvent(program) = program else { return Ok(()) };
+    let program = program.fd()?.as_fd().as_raw_fd();
+    for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
+        let mut builder = Builder::new(event);
+        builder.any_pid().one_cpu(cpu as usize).include_kernel().sample_period(1);
+        let mut counter = builder.build().map_err(ProgramError::IOError)?;
+        counter.set_bpf(program).map_err(ProgramError::IOError)?;
+        events.push(counter);
+    }
+    Ok(())
 }

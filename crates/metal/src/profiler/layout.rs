@@ -8,7 +8,6 @@ use super::{NAME, Nanoseconds, ROWS};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct RawThread {
-    pub(super) began: u64,
     pub(super) mark: u64,
     pub(super) entered: u64,
     pub(super) here: Nanoseconds,
@@ -19,16 +18,19 @@ pub(super) struct RawThread {
     pub(super) queued: u64,
     pub(super) blocked: u64,
     pub(super) woken: u64,
-    pub(super) ended: u64,
     pub(super) row: u32,
     pub(super) untimed: u32,
     pub(super) state: u32,
     pub(super) armed: u32,
+    pub(super) began: u64,
+    pub(super) ended: u64,
+    pub(super) counted: u64,
     pub(super) first: u32,
     pub(super) pid: u32,
     pub(super) tgid: u32,
     pub(super) about: u32,
     pub(super) name: [u8; NAME],
+    padding: u64,
 }
 
 /// `LENGTHS`.
@@ -44,8 +46,6 @@ pub(super) struct RawRow {
     pub(super) longest: u64,
     pub(super) untimed: u64,
     pub(super) owed: u64,
-    pub(super) since: u32,
-    pub(super) left: u32,
     pub(super) lengths: [u64; LENGTHS],
 }
 
@@ -58,14 +58,23 @@ impl RawRow {
         longest: 0,
         untimed: 0,
         owed: 0,
-        since: 0,
-        left: 0,
         lengths: [0; LENGTHS],
     };
 }
 
-/// `EACH_TIMED`.
-pub(super) const EACH_TIMED: u64 = 4096;
+/// `struct pending`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawPending {
+    pub(super) count: u32,
+    pub(super) errors: u16,
+    pub(super) left: u16,
+}
+
+impl RawPending {
+    /// Nothing.
+    pub(super) const NONE: Self = Self { count: 0, errors: 0, left: 0 };
+}
 
 /// `AT_ONCE` and one.
 pub(super) const AT_ONCE: usize = 65;
@@ -99,6 +108,14 @@ pub(super) struct RawTally {
     pub(super) unnamed: u64,
 }
 
+/// `struct timed`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawTimed {
+    pub(super) count: u64,
+    pub(super) on_cpu: u64,
+}
+
 /// `struct wake`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -130,9 +147,13 @@ unsafe impl Pod for RawThread {}
 // SAFETY: see above.
 unsafe impl Pod for RawRow {}
 // SAFETY: see above.
+unsafe impl Pod for RawPending {}
+// SAFETY: see above.
 unsafe impl Pod for RawCourse {}
 // SAFETY: see above.
 unsafe impl Pod for RawTally {}
+// SAFETY: see above.
+unsafe impl Pod for RawTimed {}
 // SAFETY: see above.
 unsafe impl Pod for RawWake {}
 // SAFETY: see above.
