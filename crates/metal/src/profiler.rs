@@ -280,8 +280,11 @@ impl Profiler {
     ///
     /// # Errors
     /// A fault where it cannot be started, or where what was added up cannot be read.
-    pub fn run(&mut self, command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
+    pub fn run(&mut self, mut command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
         let Self { loaded, faults, starter, .. } = self;
+        if let Ok(faults) = faults {
+            faults.leave_limits(&mut command);
+        }
         let ended = thread::scope(|scope| {
             let (_ended, has_ended) = mpsc::channel();
             if let Ok(faults) = faults

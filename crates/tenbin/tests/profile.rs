@@ -50,6 +50,15 @@ fn are_equal(one: Picoseconds, other: Picoseconds) -> bool {
     one.0.abs_diff(other.0) <= one.0 / 500
 }
 
+/// Events of many CPUs are many files; what is observed may have as many open as it might have had.
+#[test]
+fn a_command_keeps_its_limit_of_open_files() {
+    let script = "ulimit -Sn 100; exec \"$@\"";
+    let words = [env!("CARGO_BIN_EXE_tenbin"), "profile", "--", "sh", "-c", "ulimit -Sn"];
+    let output = Command::new("sh").args(["-c", script, "sh"]).args(words).output().unwrap();
+    assert!(text(&output.stdout).starts_with("100\n"), "{output:?}");
+}
+
 #[test]
 fn parts_sum_to_the_whole_and_calls_are_counted() {
     let place = Place::new();

@@ -5,6 +5,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use aya::programs::{Program, ProgramError};
 use aya::util::online_cpus;
 use perf_event::events::Software;
 use perf_event::{Builder, Counter};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::FAULT;
 use super::layout::{RawRow, RawTimed};
@@ -47,16 +50,29 @@ pub(super) struct Faults {
     /// them makes the kernel change its own code (static keys), and under QEMU's translator it died of that.
     events: Vec<Counter>,
     are_seen: bool,
+    /// How many files this process might have open before.
+    files: Rlimit,
 }
 
 impl Faults {
     /// Opens the events. Nothing is seen of page faults yet.
     pub(super) fn attach(loaded: &mut Ebpf, are_counted: bool) -> Result<Self, ProgramError> {
+        // Where there are hundreds of CPUs, their events are more than the usual 1024.
+        let files = getrlimit(Resource::Nofile);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
         let mut events = Vec::new();
         open(loaded, "fault_ends", Software::PAGE_FAULTS_MIN, &mut events)?;
         open(loaded, "fault_ends", Software::PAGE_FAULTS_MAJ, &mut events)?;
         open(loaded, "fault_begins", Software::PAGE_FAULTS, &mut events)?;
-        Ok(Self { are_counted, events, are_seen: false })
+        Ok(Self { are_counted, events, are_seen: false, files })
+    }
+
+    /// Has a command start with the limits that this process had.
+    pub(super) fn leave_limits(&self, command: &mut Command) {
+        let Rlimit { current, maximum } = self.files;
+        let limits = move || Ok(setrlimit(Resource::Nofile, Rlimit { current, maximum })?);
+        // SAFETY: the forked process makes one system call, of numbers that it has.
+        unsafe { command.pre_exec(limits) };
     }
 
     /// From now on, each one is seen.
