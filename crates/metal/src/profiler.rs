@@ -204,6 +204,8 @@ pub struct Profiler {
     loaded: Ebpf,
     /// Whether programs of tracepoints may take a lock.
     locks: bool,
+    /// Whether the kernel's count of each thread's page faults is read, so that they need not all be seen.
+    counts: bool,
     follows_files: bool,
     starter: String,
     /// What sees page faults, or why nothing does.
@@ -222,10 +224,13 @@ impl Profiler {
     pub fn attach(follows_files: bool) -> Result<Self, Unattached> {
         let (types, loader) = kernel_types();
         let (starter, padded) = starter();
+        let faults = Faults::open();
         let with = |loader: EbpfLoader<'static>, types: Option<&Types>, locks: bool| {
             let files = follows_files && types.is_some();
-            let wanted = Wanted { starter: &padded, types, locks, follows_files: files };
-            wanted.load(loader).map(|loaded| (loaded, locks, files))
+            // Linux 5.10 knows the helper neither that says which task is on the CPU.
+            let counts = faults.is_ok() && types.is_some() && locks;
+            let wanted = Wanted { starter: &padded, types, locks, counts, follows_files: files };
+            wanted.load(loader).map(|loaded| (loaded, locks, counts, files))
         };
         let (loaded, no_types) = match &types {
             Ok(types) => {
@@ -243,7 +248,7 @@ impl Profiler {
                 (records?, Some(no_types.why.clone()))
             }
         };
-        let (mut loaded, locks, follows_files) = loaded;
+        let (mut loaded, locks, counts, follows_files) = loaded;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
         // machine does then is the same.
         let bare = Bare::measure(follows_files);
@@ -254,9 +259,12 @@ impl Profiler {
                 return Err(unattached(&format!("attach a BPF program to {tracepoint}"), &error));
             }
         }
-        let faults = Faults::attach(&mut loaded, types.is_ok() && locks).map_err(|error| chain(&error));
+        let mut faults = faults.map_err(|error| chain(&error));
+        if let Some(Err(error)) = faults.as_mut().ok().map(|faults| faults.attach(&mut loaded)) {
+            faults = Err(chain(&error));
+        }
         let costs = Costs::default();
-        let mut profiler = Self { loaded, locks, follows_files, starter, faults, no_types, costs };
+        let mut profiler = Self { loaded, locks, counts, follows_files, starter, faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
@@ -281,14 +289,14 @@ impl Profiler {
     /// # Errors
     /// A fault where it cannot be started, or where what was added up cannot be read.
     pub fn run(&mut self, mut command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
-        let Self { loaded, faults, starter, .. } = self;
+        let Self { loaded, counts, faults, starter, .. } = self;
         if let Ok(faults) = faults {
             faults.leave_limits(&mut command);
         }
         let ended = thread::scope(|scope| {
             let (_ended, has_ended) = mpsc::channel();
             if let Ok(faults) = faults
-                && faults.are_counted
+                && *counts
             {
                 scope.spawn(move || faults.watch(loaded, &has_ended));
             }
@@ -360,6 +368,7 @@ struct Wanted<'a> {
     /// None where they are to be handed records.
     types: Option<&'a Types>,
     locks: bool,
+    counts: bool,
     follows_files: bool,
 }
 
@@ -371,8 +380,7 @@ impl Wanted<'_> {
         loader.btf(self.types.map(|types| &types.members)).override_global("starter", self.starter, true);
         loader.override_global("locks", &locks, true).override_global("slots", &(SLOTS - 1), true);
         loader.override_global("follows_files", &files, self.follows_files);
-        // Linux 5.10 knows the helper neither that says which task is on the CPU.
-        let counts = u32::from(self.types.is_some() && self.locks);
+        let counts = u32::from(self.counts);
         loader.override_global("counts", &counts, true);
         if self.follows_files {
             files::make_room(&mut loader);

@@ -114,8 +114,7 @@ impl Profiler {
             true => None,
         };
         self.preset(RawRow::EMPTY, RawPending::NONE)?;
-        let are_counted = self.faults.as_ref().is_ok_and(|faults| faults.are_counted);
-        let unseen = are_counted.then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
+        let unseen = self.counts.then(|| self.cost(faults, FAULTS, bare.fault)).flatten();
         let seen = self.faults.as_mut().ok().map(Faults::see);
         if let Some(Err(error)) = seen {
             self.faults = Err(chain(&error));

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use aya::Ebpf;
 use aya::maps::{Array, PerCpuArray};
-use aya::programs::{Program, ProgramError};
+use aya::programs::ProgramError;
 use aya::util::online_cpus;
 use perf_event::events::Software;
 use perf_event::{Builder, Counter};
@@ -24,6 +24,13 @@ use crate::bpf::load;
 
 /// Programs of page faults, as in [`super::TRACEPOINTS`]; those of perf's events have no tracepoint.
 pub(super) const PROGRAMS: [(&str, &str, bool); 2] = [("fault_begins", "", false), ("fault_ends", "", false)];
+
+/// Events with what is called at them.
+const EVENTS: [(&str, Software); 3] = [
+    ("fault_ends", Software::PAGE_FAULTS_MIN),
+    ("fault_ends", Software::PAGE_FAULTS_MAJ),
+    ("fault_begins", Software::PAGE_FAULTS),
+];
 
 /// The time between two looks at how many there were.
 const LOOK: Duration = Duration::from_millis(20);
@@ -44,27 +51,48 @@ const EACH_SEEN: u64 = 1 << 15;
 /// What sees page faults.
 #[derive(Debug)]
 pub(super) struct Faults {
-    /// Whether the kernel's count of each thread's is read, so that they need not all be seen.
-    pub(super) are_counted: bool,
-    /// Those of each CPU, where one ends and then where one begins. They are disabled and not closed: closing
-    /// them makes the kernel change its own code (static keys), and under QEMU's translator it died of that.
-    events: Vec<Counter>,
+    /// Those of each CPU, where one ends and then where one begins, with the program of each. They are
+    /// disabled and not closed: closing them makes the kernel change its own code (static keys), and under
+    /// QEMU's translator it died of that.
+    events: Vec<(&'static str, Counter)>,
     are_seen: bool,
     /// How many files this process might have open before.
     files: Rlimit,
 }
 
 impl Faults {
-    /// Opens the events. Nothing is seen of page faults yet.
-    pub(super) fn attach(loaded: &mut Ebpf, are_counted: bool) -> Result<Self, ProgramError> {
+    /// Opens the events.
+    pub(super) fn open() -> io::Result<Self> {
         // Where there are hundreds of CPUs, their events are more than the usual 1024.
         let files = getrlimit(Resource::Nofile);
         let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
-        let mut events = Vec::new();
-        open(loaded, "fault_ends", Software::PAGE_FAULTS_MIN, &mut events)?;
-        open(loaded, "fault_ends", Software::PAGE_FAULTS_MAJ, &mut events)?;
-        open(loaded, "fault_begins", Software::PAGE_FAULTS, &mut events)?;
-        Ok(Self { are_counted, events, are_seen: false, files })
+        let events = events();
+        if events.is_err() {
+            let _ = setrlimit(Resource::Nofile, files);
+        }
+        Ok(Self { events: events?, are_seen: false, files })
+    }
+
+    /// Has the programs called at them, once each one is to be seen.
+    pub(super) fn attach(&mut self, loaded: &mut Ebpf) -> Result<(), ProgramError> {
+        for (name, event) in &mut self.events {
+            let Some(program) = loaded.program_mut(name) else { continue };
+            load(program, "", None)?;
+            event.set_bpf(program.fd()?.as_fd().as_raw_fd()).map_err(ProgramError::IOError)?;
+        }
+        Ok(())
+    }
+
+    /// From now on, each one is seen.
+    pub(super) fn see(&mut self) -> io::Result<()> {
+        self.are_seen = true;
+        self.events.iter_mut().try_for_each(|(_, event)| event.enable())
+    }
+
+    /// From now on, none is.
+    fn rest(&mut self) -> io::Result<()> {
+        self.are_seen = false;
+        self.events.iter_mut().rev().try_for_each(|(_, event)| event.disable())
     }
 
     /// Has a command start with the limits that this process had.
@@ -73,18 +101,6 @@ impl Faults {
         let limits = move || Ok(setrlimit(Resource::Nofile, Rlimit { current, maximum })?);
         // SAFETY: the forked process makes one system call, of numbers that it has.
         unsafe { command.pre_exec(limits) };
-    }
-
-    /// From now on, each one is seen.
-    pub(super) fn see(&mut self) -> io::Result<()> {
-        self.are_seen = true;
-        self.events.iter_mut().try_for_each(Counter::enable)
-    }
-
-    /// From now on, none is.
-    fn rest(&mut self) -> io::Result<()> {
-        self.are_seen = false;
-        self.events.iter_mut().rev().try_for_each(Counter::disable)
     }
 
     /// Sees them in a part of the time while there are many, until the other end of `ended` is gone.
@@ -121,30 +137,21 @@ fn forget(loaded: &mut Ebpf) {
     }
 }
 
+/// The events of each CPU, each with its program.
+fn events() -> io::Result<Vec<(&'static str, Counter)>> {
+    let cpus = online_cpus().map_err(|(_, error)| error)?;
+    let of_each = EVENTS.iter().flat_map(|of| cpus.iter().map(move |cpu| (of, *cpu)));
+    let opened = of_each.map(|(&(program, event), cpu)| {
+        let mut builder = Builder::new(event);
+        builder.any_pid().one_cpu(cpu as usize).include_kernel().sample_period(1);
+        Ok((program, builder.build()?))
+    });
+    opened.collect()
+}
+
 /// How many there were.
 fn count(loaded: &Ebpf) -> u64 {
     let rows = loaded.map("rows").and_then(|rows| PerCpuArray::<_, RawRow>::try_from(rows).ok());
     let row = rows.and_then(|rows| rows.get(&FAULT, 0).ok());
     row.iter().flat_map(|row| row.iter()).map(|part| part.count).sum()
-}
-
-/// Has a program called at each event of perf, on each CPU, once that is enabled.
-fn open(
-    loaded: &mut Ebpf,
-    program: &str,
-    event: Software,
-    events: &mut Vec<Counter>,
-) -> Result<(), ProgramError> {
-    let Some(program) = loaded.program_mut(program) else { return Ok(()) };
-    load(program, "", None)?;
-    let Program::PerfEvent(program) = program else { return Ok(()) };
-    let program = program.fd()?.as_fd().as_raw_fd();
-    for cpu in online_cpus().map_err(|(_, error)| ProgramError::IOError(error))? {
-        let mut builder = Builder::new(event);
-        builder.any_pid().one_cpu(cpu as usize).include_kernel().sample_period(1);
-        let mut counter = builder.build().map_err(ProgramError::IOError)?;
-        counter.set_bpf(program).map_err(ProgramError::IOError)?;
-        events.push(counter);
-    }
-    Ok(())
 }
