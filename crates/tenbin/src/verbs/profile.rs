@@ -11,8 +11,9 @@ use tenbin_analysis::profile::document;
 use tenbin_analysis::stacks::document as sampled;
 use tenbin_lab::profile::kernel::Unprofiled;
 use tenbin_lab::profile::{Observed, exact, log, profile};
+use tenbin_lab::weigh::values::time;
 use tenbin_metal::machine;
-use tenbin_model::{Profile as Profiled, Stacks};
+use tenbin_model::{Picoseconds, Profile as Profiled, Stacks};
 
 use super::{Outlet, Schema, Verb, Work, json};
 use crate::measurement::date;
@@ -45,9 +46,9 @@ pub struct Profile {
     /// by what its descriptor stands for
     #[arg(long, conflicts_with_all = ["from", "sample", "exact"])]
     files: bool,
-    /// Kill the command after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
-    deadline: u64,
+    /// Kill the command after this time
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1h")]
+    deadline: Picoseconds,
     #[command(flatten)]
     sampling: Sampling,
     #[command(flatten)]
@@ -79,7 +80,7 @@ impl Work for Profile {
             return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
         }
         let machine = machine::observe_this();
-        let deadline = Duration::from_secs(self.deadline);
+        let deadline = Duration::from_nanos(self.deadline.0 / 1000);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
         let width = terminal::width();
