@@ -98,7 +98,8 @@ const PLANTED: [Planted; 14] = [
     },
     Planted {
         name: "a lock, its holder busy",
-        sides: ["busy-lock=100", "busy-lock=30000"],
+        // Longer than the tick after which the holder gets a CPU if it was put on that of the waiter.
+        sides: ["busy-lock=100", "busy-lock=300000"],
         first: &["user code"],
         besides: &[],
     },
