@@ -141,7 +141,7 @@ pub enum Kind {
     /// A system call that waits for another process or thread of the command, or until something happens
     /// (`wait4`, `poll`, `futex`): its time is that of what it waits for.
     Wait,
-    /// A page fault of its own code; one in a call is part of that.
+    /// A page fault outside of calls; one in a call is part of that.
     Fault,
     /// An interrupt that came while it was on a CPU.
     Interrupt,
