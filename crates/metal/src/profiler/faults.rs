@@ -66,11 +66,9 @@ impl Faults {
         // Where there are hundreds of CPUs, their events are more than the usual 1024.
         let files = getrlimit(Resource::Nofile);
         let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
-        let events = events();
-        if events.is_err() {
-            let _ = setrlimit(Resource::Nofile, files);
-        }
-        Ok(Self { events: events?, are_seen: false, files })
+        let mut faults = Self { events: Vec::new(), are_seen: false, files };
+        faults.events = events()?;
+        Ok(faults)
     }
 
     /// Has the programs called at them, once each one is to be seen.
@@ -126,6 +124,14 @@ impl Faults {
             }
             forget(loaded);
         }
+    }
+}
+
+impl Drop for Faults {
+    /// The next profile of this process, and what it starts otherwise, has the limit that there was.
+    fn drop(&mut self) {
+        let Rlimit { current, maximum } = self.files;
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
     }
 }
 
