@@ -2,15 +2,17 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
 
 use tenbin_metal::Fault;
-use tenbin_metal::child::{self, Bounds, End, Finished};
+use tenbin_metal::child::{self, Bounds, End, Finished, Running};
 
 use crate::failure::Failure;
+use crate::files::cannot;
 
 /// Longer than any single program should take whose output is wanted.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -93,7 +95,7 @@ impl Command {
     /// Run it with its output shown. Anything but success is a failure, and so is not to end.
     pub fn run(self) -> Result<(), Failure> {
         self.announce();
-        let end = child::start(self.prepare(), self.bounds(LONG_PATIENCE)).and_then(child::Running::wait);
+        let end = child::start(self.prepare(), self.bounds(LONG_PATIENCE)).and_then(Running::wait);
         self.judge(end.map_err(|fault| self.unstarted(&fault))?, "")
     }
 
@@ -129,6 +131,16 @@ impl Command {
             End::OutOfTime => return Err(self.late(PATIENCE)),
         };
         Ok(Output { code, text, diagnostics: String::new(), time: begin.elapsed() })
+    }
+
+    /// Starts it with its output in the file `printed`, and lets it run.
+    pub(crate) fn start(self, printed: &Path) -> Result<Running, Failure> {
+        self.announce();
+        let file = File::create(printed).and_then(|file| Ok((file.try_clone()?, file)));
+        let (stdout, stderr) = file.map_err(|error| cannot("write", printed, &error))?;
+        let mut command = self.prepare();
+        command.stdout(stdout).stderr(stderr);
+        child::start(command, self.bounds(LONG_PATIENCE)).map_err(|fault| self.unstarted(&fault))
     }
 
     fn judge(&self, end: End, reports: &str) -> Result<(), Failure> {

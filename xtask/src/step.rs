@@ -1,15 +1,22 @@
 //! A list of named steps: each is timed, all are run, and the end says what became of each.
+//!
+//! They are run one after the other, but for those that leave a CPU idle: another process of this program
+//! does these, beside the steps that follow.
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use tenbin_metal::child::Running;
 use tenbin_metal::usage::Usage;
 
+use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
+use crate::workspace::Workspace;
 
 /// One thing to check.
 pub(crate) struct Step<'a> {
@@ -17,6 +24,8 @@ pub(crate) struct Step<'a> {
     pub(crate) name: String,
     /// Without these it is skipped.
     pub(crate) needs: Vec<Requirement>,
+    /// Whether it is run beside the steps that follow it.
+    beside: bool,
     /// The work itself.
     pub(crate) work: Box<dyn Fn() -> Result<Outcome, Failure> + 'a>,
 }
@@ -27,6 +36,12 @@ pub(crate) enum Outcome {
     Passed,
     /// It was not done, and this is why.
     Skipped(String),
+}
+
+impl From<()> for Outcome {
+    fn from((): ()) -> Self {
+        Self::Passed
+    }
 }
 
 /// How many steps ended in which way.
@@ -43,43 +58,117 @@ impl fmt::Display for Tally {
     }
 }
 
+impl Tally {
+    /// Takes the line in which a step is concluded: its first word says how it ended.
+    fn count(&mut self, line: &str) {
+        match line.split(' ').next() {
+            Some(PASSED) => self.passed += 1,
+            Some(SKIPPED) => self.skipped += 1,
+            _ => self.failed += 1,
+        }
+    }
+}
+
+const PASSED: &str = "passed";
+const SKIPPED: &str = "SKIPPED";
+const FAILED: &str = "FAILED";
+
+/// What the line begins with in which a step is concluded.
+const CONCLUSION: &str = "<== ";
+
+/// What the list of all conclusions begins with.
+const LIST: &str = "\nThe steps:\n";
+
 impl<'a> Step<'a> {
-    pub(crate) fn new(
+    pub(crate) fn new<O: Into<Outcome>>(
         name: impl Into<String>,
         needs: Vec<Requirement>,
-        work: impl Fn() -> Result<(), Failure> + 'a,
+        work: impl Fn() -> Result<O, Failure> + 'a,
     ) -> Self {
-        Self { name: name.into(), needs, work: Box::new(move || work().map(|()| Outcome::Passed)) }
+        Self { name: name.into(), needs, beside: false, work: Box::new(move || work().map(Into::into)) }
+    }
+
+    /// Has it run beside the steps that follow it, which do not need what it leaves.
+    pub(crate) fn beside(self) -> Self {
+        Self { beside: true, ..self }
     }
 }
 
 /// Run every step, whatever becomes of the others.
-pub(crate) fn run_all(steps: &[Step<'_>]) -> Tally {
+pub(crate) fn run_all(workspace: &Workspace, steps: &[Step<'_>]) -> Tally {
     let needs = steps.iter().flat_map(|step| step.needs.clone()).collect::<BTreeSet<_>>();
     let missing = requirement::provide(&needs.into_iter().collect::<Vec<_>>());
-    let mut tally = Tally::default();
     let mut lines = Vec::new();
+    let mut aside = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n==> step {} of {}: {}", index + 1, steps.len(), step.name);
         let (started, before) = (Instant::now(), usage());
-        let result = attempt(step, &missing).map_err(|failure| match full_folder() {
+        let result = if step.beside && index + 1 < steps.len() {
+            match Aside::start(workspace, &step.name) {
+                Ok(started) => {
+                    println!("beside the next ones; what it prints stands behind theirs");
+                    aside.push(started);
+                    continue;
+                }
+                Err(failure) => Err(failure),
+            }
+        } else {
+            attempt(step, &missing)
+        };
+        let result = result.map_err(|failure| match full_folder() {
             Some(folder) => failure.beside(&format!("{} is full: make room there", folder.display())),
             None => failure,
         });
         let seconds = started.elapsed().as_secs_f64();
         let charged = usage().since(&before);
         let cpus = (charged.user + charged.system).as_seconds() / seconds;
-        let took = format!("{seconds:.1} s on {cpus:.1} CPUs");
-        let line = conclude(&mut tally, &step.name, result, &took);
-        println!("<== {line}");
+        let line = conclude(&step.name, result, &format!("{seconds:.1} s on {cpus:.1} CPUs"));
+        println!("{CONCLUSION}{line}");
         lines.push(line);
     }
-    println!("\nThe steps:");
+    lines.extend(aside.into_iter().map(Aside::conclude));
+    println!("{LIST}");
+    let mut tally = Tally::default();
     for line in lines {
         println!("  {line}");
+        tally.count(&line);
     }
     println!("{tally}");
     tally
+}
+
+/// A step that another process of this program does.
+struct Aside {
+    name: String,
+    running: Running,
+    /// What it prints.
+    printed: PathBuf,
+}
+
+impl Aside {
+    fn start(workspace: &Workspace, name: &str) -> Result<Self, Failure> {
+        let printed = workspace.scratch("beside")?.join("printed");
+        // The file of this program may be another by now, as the tests build it too.
+        let this = Command::new("/proc/self/exe").directory(workspace.root());
+        let running = this.arguments(["test", name]).start(&printed)?;
+        Ok(Self { name: name.into(), running, printed })
+    }
+
+    /// Waits for it, prints what it printed, and gives the line in which it concluded the step.
+    fn conclude(self) -> String {
+        let end = self.running.wait();
+        let text = fs::read(&self.printed).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let body = text.rsplit_once(LIST).map_or(&*text, |(body, _)| body);
+        println!("{body}");
+        match body.rsplit_once(CONCLUSION) {
+            Some((_, line)) => line.trim_end().to_owned(),
+            None => {
+                let how = end.map_or_else(|fault| fault.to_string(), |end| end.to_string());
+                format!("{FAILED}   {}: it was not concluded: {how}", self.name)
+            }
+        }
+    }
 }
 
 /// Of this thread and of all processes that it waited for.
@@ -112,20 +201,11 @@ fn full_folder() -> Option<PathBuf> {
     )
 }
 
-fn conclude(tally: &mut Tally, name: &str, result: Result<Outcome, Failure>, took: &str) -> String {
+fn conclude(name: &str, result: Result<Outcome, Failure>, took: &str) -> String {
     match result {
-        Ok(Outcome::Passed) => {
-            tally.passed += 1;
-            format!("passed   {name} ({took})")
-        }
-        Ok(Outcome::Skipped(reason)) => {
-            tally.skipped += 1;
-            format!("SKIPPED  {name}: {reason}")
-        }
-        Err(failure) => {
-            tally.failed += 1;
-            format!("FAILED   {name} ({took}): {failure}")
-        }
+        Ok(Outcome::Passed) => format!("{PASSED}   {name} ({took})"),
+        Ok(Outcome::Skipped(reason)) => format!("{SKIPPED}  {name}: {reason}"),
+        Err(failure) => format!("{FAILED}   {name} ({took}): {failure}"),
     }
 }
 
@@ -143,13 +223,10 @@ mod tests {
         let steps = [
             Step::new("first", vec![], failing),
             Step::new("second", vec![], || Ok(())),
-            Step {
-                name: "third".into(),
-                needs: vec![],
-                work: Box::new(|| Ok(Outcome::Skipped("it was planted to skip".into()))),
-            },
+            Step::new("third", vec![], || Ok(Outcome::Skipped("it was planted to skip".into()))),
         ];
-        assert_eq!(run_all(&steps).to_string(), "1 passed, 1 failed, 1 skipped");
+        let workspace = Workspace::find().expect("the test runs in the repository");
+        assert_eq!(run_all(&workspace, &steps).to_string(), "1 passed, 1 failed, 1 skipped");
         let lacking = Step::new("fourth", vec![absent.clone()], || Ok(()));
         let outcome = attempt(&lacking, &[absent]).expect("a skip is no failure");
         assert!(matches!(outcome, Outcome::Skipped(reason) if reason.contains("tenbin-no-such-package")));

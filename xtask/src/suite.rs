@@ -24,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace, only: Option<&str>, list: bool) -> Resu
         steps.iter().for_each(|step| println!("{}", step.name));
         return Ok(ExitCode::SUCCESS);
     }
-    let tally = step::run_all(&steps);
+    let tally = step::run_all(workspace, &steps);
     Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -48,7 +48,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
     steps.push(Step::new("bpf", bpf::needs(), move || bpf::check(workspace, false)));
-    steps.push(Step { name: "site".into(), needs: vec![], work: Box::new(move || site::check(workspace)) });
+    steps.push(Step::new("site", vec![], move || site::check(workspace)));
     for architecture in architecture::foreign() {
         let name = format!("reach {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
@@ -57,6 +57,8 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     steps.push(Step::new("build as shipped", as_shipped, move || {
         workspace.build_all(&Architecture::ALL, Profile::Dist)
     }));
+    // One emulator at a time, which mostly has one CPU busy.
+    steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)).beside());
     for architecture in Architecture::ALL {
         let name = format!("disassembly {}", architecture.name());
         let needs = disassembly::needs(architecture);
@@ -68,11 +70,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     }
     steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
     steps.push(Step::new("modules, style", modules::style_needs(), move || modules::style(workspace)));
-    steps.push(Step {
-        name: "modules, build".into(),
-        needs: modules::build_needs(),
-        work: Box::new(move || modules::build(workspace)),
-    });
+    steps.push(Step::new("modules, build", modules::build_needs(), move || modules::build(workspace)));
     steps.push(Step::new("modules, sparse", modules::sparse_needs(), move || modules::sparse(workspace)));
     steps.push(Step::new("modules, arithmetic", modules::arithmetic_needs(), move || {
         modules::arithmetic(workspace)
@@ -109,26 +107,13 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
     steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")));
     steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
-    steps.push(Step {
-        name: "guests".into(),
-        needs: guests::needs(),
-        work: Box::new(move || guests::check(workspace)),
-    });
     let lint = vec![requirement::rustfmt(), requirement::clippy()];
     steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
     steps.push(Step::new("arena", vec![], evaluation("arena")));
     steps.push(Step::new("schema", vec![], evaluation("schema")));
-    steps.push(Step {
-        name: "browser".into(),
-        needs: requirement::browser(),
-        work: Box::new(move || evaluation::browser(workspace)),
-    });
+    steps.push(Step::new("browser", requirement::browser(), move || evaluation::browser(workspace)));
     steps.push(Step::new("exports", exports::needs(), move || exports::check(workspace)));
-    steps.push(Step {
-        name: "statistics".into(),
-        needs: statistics::needs(),
-        work: Box::new(move || statistics::check(workspace)),
-    });
+    steps.push(Step::new("statistics", statistics::needs(), move || statistics::check(workspace)));
     steps
 }
 

@@ -154,7 +154,8 @@ fn a_file_that_is_given_twice_is_two_sides() {
 fn options_of_a_compiler_may_differ_from_side_to_side() {
     let source = turning(10).replace("10", "TURNS");
     let place = with(&[("f.c", &source)]);
-    let output = weigh(&place, &["--cflags", "-DTURNS=10", "--cflags", "-DTURNS=40", "f.c", "f.c"]);
+    let output =
+        weigh(&place, &["-r", "40", "--cflags", "-DTURNS=10", "--cflags", "-DTURNS=40", "f.c", "f.c"]);
     let shown = shown(&output);
     assert!(shown.starts_with("f.c (1) is ") && shown.contains("cheaper than f.c (2)"), "{shown}");
 }
@@ -283,7 +284,7 @@ fn what_a_function_does_wrong_is_named() {
         (format!("puts(\"words\"); printf(\"1 2\\n\"); {spin}"), 0, ""),
     ] {
         let place = with(&[("good.c", &run(spin)), ("bad.c", &run(&body))]);
-        let output = weigh(&place, &["-r", "20", "--within", "20s", "good.c", "bad.c"]);
+        let output = weigh(&place, &["-r", "20", "--within", "10s", "good.c", "bad.c"]);
         let shown = format!("{}{}", text(&output.stdout), ending(&output).1);
         assert!(shown.replace('\n', " ").contains(words), "{body}: {shown}");
         if status != 0 {
@@ -446,7 +447,7 @@ fn an_instruction_that_traps_is_named() {
 #[test]
 fn workers_are_weighed_over_processes() {
     let place = with_workers(&[("few", 20, HONEST), ("many", 80, HONEST)]);
-    let output = weigh(&place, &["--worker", "./few", "--worker", "./many"]);
+    let output = weigh(&place, &["-r", "40", "--worker", "./few", "--worker", "./many"]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = shown(&output);
     assert!(shown.starts_with("./few is ") && shown.contains("x cheaper than ./many"), "{shown}");

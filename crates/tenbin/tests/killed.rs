@@ -320,7 +320,7 @@ fn wrong(
 #[test]
 fn what_is_killed_leaves_nothing_and_shows_what_was_finished() {
     let moments = number("TENBIN_KILLED_MOMENTS", 3.0) as usize;
-    let longest = Duration::from_secs_f64(number("TENBIN_KILLED_SECONDS", 1.0));
+    let longest = Duration::from_secs_f64(number("TENBIN_KILLED_SECONDS", 0.5));
     let mut seed = number("TENBIN_KILLED_SEED", 1.0) as u64;
     set_child_subreaper(Some(getpid())).unwrap();
     let home = Home::new();

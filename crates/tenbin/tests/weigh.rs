@@ -124,19 +124,19 @@ fn a_seed_is_the_same_for_all_commands_of_a_block() {
 #[test]
 fn a_parameter_shows_between_which_values_two_commands_cross() {
     let place = Place::new();
-    let second = "case {n} in 4|5) ;; *) sleep 0.25;; esac";
-    let output = weigh(&place, &["-P", "n", "1", "8", "-r", "32", "sleep 0.08; true", second]);
+    let second = "case {n} in 4|5) ;; *) sleep 0.15;; esac";
+    let output = weigh(&place, &["-P", "n", "2", "7", "-r", "32", "sleep 0.04; true", second]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     for crossing in [
-        "They cross between n = 3 and n = 4: `sleep 0.08; true` is faster up to n = 3, `case {n} in",
-        "esac` is faster up to n = 5, `sleep 0.08; true` from n = 6 on.",
+        "They cross between n = 3 and n = 4: `sleep 0.04; true` is faster up to n = 3, `case {n} in",
+        "esac` is faster up to n = 5, `sleep 0.04; true` from n = 6 on.",
     ] {
         assert!(shown.contains(crossing), "{shown}");
     }
     assert_eq!(shown.matches("They cross").count(), 2, "{shown}");
     // And a curve of each.
-    assert!(shown.contains(" n sleep 0.08; true case {n} in 4|5) ;; *) sleep 0."), "{shown}");
+    assert!(shown.contains(" n sleep 0.04; true case {n} in 4|5) ;; *) sleep 0."), "{shown}");
 }
 
 fn started(place: &Place, words: &[&str]) -> Child {
@@ -228,7 +228,7 @@ fn repository(place: &Place, commits: u32, slow: u32, broken: u32) {
     fs::create_dir(place.path("repository")).unwrap();
     git(place, &["init", "-q"]);
     for number in 1..=commits {
-        let time = if number < slow { "0.01" } else { "0.2" };
+        let time = if number < slow { "0.01" } else { "0.08" };
         let build = if number == broken { "exit 1" } else { "cp source bench; chmod +x bench" };
         fs::write(place.path("repository/source"), format!("#!/bin/sh\nexec sleep {time}\n# {number}\n"))
             .unwrap();
