@@ -56,22 +56,12 @@ struct Trial {
 /// Build every file, run them in QEMU, ask the checker about them, and have QEMU follow runs of them.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let out = emulator::build(workspace)?;
-    // What the checker reads of each: every instruction must be one that it knows.
+    // What the checker reads of each: every instruction must be one that it knows. Runs of them that QEMU
+    // must follow, and hangs that must happen there every time. What the pages show of them.
     workspace
         .cargo()
-        .arguments(["test", "--package", "tenbin-boot", "--test", "firmware", "--", "--ignored"])
-        .variable("TENBIN_FIRMWARE", &out)
-        .run_tests()?;
-    // Runs of them that QEMU must follow, and hangs that must happen there every time.
-    workspace
-        .cargo()
-        .arguments(["test", "--package", "tenbin", "--test", "boot_replay", "--", "--ignored"])
-        .variable("TENBIN_FIRMWARE", &out)
-        .run_tests()?;
-    // What the pages show of them.
-    workspace
-        .cargo()
-        .arguments(["test", "--package", "tenbin", "--test", "transcripts", "--", "--ignored"])
+        .arguments(["test", "--workspace", "--test", "firmware", "--test", "boot_replay"])
+        .arguments(["--test", "transcripts", "--", "--ignored"])
         .variable("TENBIN_FIRMWARE", &out)
         .run_tests()?;
     let mut faults = ask(workspace, &out)?;

@@ -16,25 +16,16 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.root().join("eval")
 }
 
-/// Cargo in that workspace, with a folder of its own for what is built.
+/// Cargo in that workspace. It takes what it can of what is built for tenbin.
 fn cargo(workspace: &Workspace, chore: &str) -> Command {
-    let built = built(workspace);
-    workspace
-        .cargo()
-        .directory(&folder(workspace))
-        .argument(chore)
-        .arguments(["--locked", "--target-dir"])
-        .argument(built)
-}
-
-fn built(workspace: &Workspace) -> PathBuf {
-    workspace.target().join("xtask/eval-built")
+    let command = workspace.cargo().directory(&folder(workspace)).arguments([chore, "--locked"]);
+    command.argument("--target-dir").argument(workspace.target())
 }
 
 /// Builds its program.
 fn program(workspace: &Workspace) -> Result<PathBuf, Failure> {
     cargo(workspace, "build").remedy("correct what the compiler names above").run()?;
-    Ok(built(workspace).join(Architecture::HERE.names().target).join("debug/tenbin-eval"))
+    Ok(workspace.target().join(Architecture::HERE.names().target).join("debug/tenbin-eval"))
 }
 
 /// Lets its program be this process from now on, told to do `task` with these words. Where that succeeds it

@@ -101,7 +101,13 @@ impl Workspace {
 
     /// Build tenbin for all of `architectures` at once: one CPU links each, for minutes if it is shipped.
     pub fn build_all(&self, architectures: &[Architecture], profile: Profile) -> Result<(), Failure> {
-        let mut command = self.cargo().arguments(["build", "--package", "tenbin"]);
+        let mut command = self.cargo().argument("build");
+        command = match profile {
+            Profile::Dist => command.arguments(["--package", "tenbin"]),
+            // With a test, and of the whole workspace: then what it depends on is what the tests depend on,
+            // and is not built once more with other features.
+            Profile::Dev => command.arguments(["--workspace", "--bin", "tenbin", "--test", "wire"]),
+        };
         for architecture in architectures {
             command = command.arguments(["--target", architecture.names().target]);
             command = command.variables(architecture.cargo_variables());

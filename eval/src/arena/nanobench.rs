@@ -33,7 +33,7 @@ const CALL: f64 = 5_000.0;
 fn prepare(stage: &Stage<'_>) -> Result<Ready, Failure> {
     let folder = match stage.nanobench.as_deref().map(Path::parent) {
         Some(folder) => folder.unwrap_or(Path::new("/")).to_path_buf(),
-        None => stage.built.join("nanobench"),
+        None => stage.tools.join("nanobench"),
     };
     if !folder.join(HEADER).is_file() {
         fetch(stage, &folder)?;

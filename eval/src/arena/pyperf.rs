@@ -31,7 +31,7 @@ const START: f64 = 0.15;
 const SHORTEST: f64 = 0.005;
 
 fn prepare(stage: &Stage<'_>) -> Result<Ready, Failure> {
-    let folder = stage.built.join(format!("pyperf-{VERSION}"));
+    let folder = stage.tools.join(format!("pyperf-{VERSION}"));
     let python = folder.join("bin/python");
     let remedy = "see that Debian's python3-venv is installed and that pip reaches its index";
     let there = stage.pinned(&python).arguments(["-c", "import pyperf"]).capture_quietly();

@@ -18,8 +18,8 @@ pub(super) struct Stage<'a> {
     /// Where the repository is, and how tenbin is built.
     pub(super) workspace: &'a Workspace,
     pub(super) sources: PathBuf,
-    /// What was built, installed and fetched for the arena; kept from one arena to the next.
-    pub(super) built: PathBuf,
+    /// What was installed and fetched for the arena; kept from one arena to the next.
+    pub(super) tools: PathBuf,
     /// Where a tool may leave files; emptied when an arena begins.
     pub(super) scratch: PathBuf,
     /// The nanobench.h to use; one is fetched if there is none.
@@ -50,18 +50,18 @@ pub(crate) struct Operations {
     pub(crate) right: u64,
 }
 
-/// The sources of the arena, and where they are built.
-fn folders(workspace: &Workspace) -> (PathBuf, PathBuf) {
-    (workspace.root().join(FOLDER), workspace.target().join("xtask/arena-built"))
+/// The sources of the arena.
+fn sources(workspace: &Workspace) -> PathBuf {
+    workspace.root().join(FOLDER)
 }
 
-/// Cargo in the arena's own workspace.
+/// Cargo in the arena's own workspace. It takes what it can of what is built for tenbin.
 pub(crate) fn cargo(workspace: &Workspace) -> Command {
-    let (sources, built) = folders(workspace);
+    let sources = sources(workspace);
     workspace
         .cargo()
         .directory(&sources)
-        .variable("CARGO_TARGET_DIR", &built)
+        .variable("CARGO_TARGET_DIR", workspace.target())
         // The functions of a program for one pair of them; another one is named where that is built.
         .variable("ARENA_PAIR", sources.join("functions/src/pair.rs"))
         // The house links statically, and a library that other programs load cannot.
@@ -71,7 +71,7 @@ pub(crate) fn cargo(workspace: &Workspace) -> Command {
 
 /// Where cargo leaves programs that are built with this profile.
 pub(crate) fn binaries(workspace: &Workspace, profile: &str) -> PathBuf {
-    folders(workspace).1.join(Architecture::HERE.names().target).join(profile)
+    workspace.target().join(Architecture::HERE.names().target).join(profile)
 }
 
 /// `program`, held on the first CPU that this process may use.
@@ -93,14 +93,15 @@ impl<'a> Stage<'a> {
         let grain = grain(&arguments.effects)?;
         let seconds = arguments.seconds;
         let nanobench = arguments.nanobench.as_deref().map(header).transpose()?;
-        let (sources, built) = folders(workspace);
+        let sources = sources(workspace);
         cargo(workspace).arguments(["build", "--release", "--workspace", "--locked"]).run()?;
         let binaries = binaries(workspace, "release");
+        let tools = workspace.target().join("xtask/arena-tools");
         let scratch = workspace.scratch("arena")?;
         let cpu = first_cpu(&status()?)?;
         let works = Vec::new();
         let mut stage =
-            Self { workspace, sources, built, scratch, nanobench, binaries, cpu, seconds, grain, works };
+            Self { workspace, sources, tools, scratch, nanobench, binaries, cpu, seconds, grain, works };
         stage.works = stage.look_at_works(&arguments.works)?;
         Ok(stage)
     }
@@ -151,7 +152,7 @@ impl<'a> Stage<'a> {
 
     /// Compile the C++ source `name` against the kernels, and give the program's path.
     pub(super) fn compile(&self, name: &str, arguments: &[&str]) -> Result<PathBuf, Failure> {
-        let program = self.built.join(name).with_extension("program");
+        let program = self.scratch.join(name).with_extension("program");
         Command::new("g++")
             .arguments(["-O2", "-std=c++17", "-Wall", "-Wextra", "-o"])
             .argument(&program)

@@ -1,5 +1,6 @@
 //! The packages of Debian, and the crates.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -55,44 +56,49 @@ fn date(workspace: &Workspace) -> Result<String, Failure> {
     log.read().map(|text| text.trim().to_owned())
 }
 
-/// Packages every crate for crates.io, builds each from its package, and leaves them in `folder`.
-///
-/// cargo takes a crate of a registry for unchanged while its version is, be it unpacked or compiled; those of
-/// an earlier call are removed, so that what is built is what was packaged.
+/// Packages every crate for crates.io, leaves them in `folder`, and has each compile by itself, of what is in
+/// its package.
 pub(super) fn crates(workspace: &Workspace, folder: &Path) -> Result<(), Failure> {
-    let target = workspace.target().join("xtask/packages");
-    if target.exists() {
-        fs::remove_dir_all(&target).map_err(|error| cannot("empty", &target, &error))?;
-    }
-    forget_unpacked()?;
-    let words = ["package", "--workspace", "--exclude", "xtask", "--allow-dirty", "--target-dir"];
-    // Nothing of these is debugged.
-    let package = workspace.cargo().arguments(words).argument(&target);
-    package.variable("CARGO_PROFILE_DEV_DEBUG", "0").run()?;
-    let packages = target.join("package");
+    let packaged = workspace.scratch("packages")?;
+    let package = workspace.cargo().arguments(["package", "--workspace", "--exclude", "xtask"]);
+    let package = package.arguments(["--allow-dirty", "--no-verify", "--target-dir"]).argument(&packaged);
+    package.run()?;
+    let packages = packaged.join("package");
+    let mut names = Vec::new();
     for entry in fs::read_dir(&packages).map_err(|error| cannot("read", &packages, &error))? {
         let from = entry.map_err(|error| cannot("read", &packages, &error))?.path();
-        if from.extension().is_some_and(|extension| extension == "crate") {
-            let to = folder.join(from.file_name().unwrap_or_default());
-            fs::copy(&from, &to).map_err(|error| cannot("copy to", &to, &error))?;
-        }
+        let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(name) = name.strip_suffix(".crate") else { continue };
+        let to = folder.join(name).with_added_extension("crate");
+        fs::copy(&from, &to).map_err(|error| cannot("copy to", &to, &error))?;
+        let name = name.strip_suffix(concat!("-", env!("CARGO_PKG_VERSION"))).unwrap_or(name);
+        names.push(name.to_owned());
     }
-    Ok(())
+    compile(workspace, &packages, &names)
 }
 
-/// Removes what cargo unpacked of our crates for an earlier call. Its folders of registries without a host
-/// are those of such calls.
-fn forget_unpacked() -> Result<(), Failure> {
-    let sources = crate::workspace::cargo_home().join("registry/src");
-    let below =
-        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let begins = |path: &Path, with: &str| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(with))
-    };
-    for registry in below(&sources).filter(|path| begins(path, "-")) {
-        for folder in below(&registry).filter(|path| begins(path, "tenbin")) {
-            fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
-        }
+/// Has cargo check each crate that was packaged, in a workspace of what the packages hold, where one is found
+/// in place of that of crates.io. What they depend on was checked for this workspace, and is not once more.
+fn compile(workspace: &Workspace, packages: &Path, names: &[String]) -> Result<(), Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*-{version}\"]\n\
+                        [profile.dev]\ndebug = \"line-tables-only\"\n\
+                        [patch.crates-io]\n"
+        .replace("{version}", version);
+    for name in names {
+        let _ = writeln!(manifest, "{name}.path = \"{name}-{version}\"");
+        // With the time of now, by which cargo knows what it has not compiled.
+        let unpack = Command::new("tar").directory(packages).arguments(["--touch", "-xzf"]);
+        unpack.argument(format!("{name}-{version}.crate")).read()?;
+    }
+    write(&packages.join("Cargo.toml"), &manifest)?;
+    let (from, to) = (workspace.root().join("Cargo.lock"), packages.join("Cargo.lock"));
+    fs::copy(&from, &to).map_err(|error| cannot("copy to", &to, &error))?;
+    for name in names {
+        let command = workspace.cargo().directory(packages).argument("--config");
+        let command = command.argument(workspace.root().join(".cargo/config.toml"));
+        let command = command.arguments(["check", "--package", name, "--target-dir"]);
+        command.argument(workspace.target()).run()?;
     }
     Ok(())
 }
