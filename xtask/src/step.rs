@@ -157,18 +157,21 @@ impl Aside {
     /// Waits for it, prints what it printed, and gives the line in which it concluded the step.
     fn conclude(self) -> String {
         let end = self.running.wait();
-        let text = fs::read(&self.printed).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let body = text.rsplit_once(LIST).map_or(&*text, |(body, _)| body);
+        let printed = fs::read(&self.printed).unwrap_or_default();
+        let printed = String::from_utf8_lossy(&printed);
+        let (body, line) = concluded(&printed);
         println!("{body}");
-        match body.rsplit_once(CONCLUSION) {
-            Some((_, line)) => line.trim_end().to_owned(),
-            None => {
-                let how = end.map_or_else(|fault| fault.to_string(), |end| end.to_string());
-                format!("{FAILED}   {}: it was not concluded: {how}", self.name)
-            }
-        }
+        line.map(str::to_owned).unwrap_or_else(|| {
+            let how = end.map_or_else(|fault| fault.to_string(), |end| end.to_string());
+            format!("{FAILED}   {}: it was not concluded: {how}", self.name)
+        })
     }
+}
+
+/// Of what is printed for one step: all but the list at the end, and the line in which it is concluded.
+fn concluded(printed: &str) -> (&str, Option<&str>) {
+    let body = printed.rsplit_once(LIST).map_or(printed, |(body, _)| body);
+    (body, body.rsplit_once(CONCLUSION).map(|(_, line)| line.trim_end()))
 }
 
 /// Of this thread and of all processes that it waited for.
@@ -230,5 +233,25 @@ mod tests {
         let lacking = Step::new("fourth", vec![absent.clone()], || Ok(()));
         let outcome = attempt(&lacking, &[absent]).expect("a skip is no failure");
         assert!(matches!(outcome, Outcome::Skipped(reason) if reason.contains("tenbin-no-such-package")));
+    }
+
+    #[test]
+    fn a_step_of_another_process_ends_as_it_says() {
+        for (printed, line, tally) in [
+            (
+                "$ x\n<== passed   a (1.0 s)\n\nThe steps:\n\n  passed   a\n1 passed",
+                "passed   a (1.0 s)",
+                [1, 0, 0],
+            ),
+            ("<== FAILED   a (1.0 s): why\n    left: 1\n", "FAILED   a (1.0 s): why\n    left: 1", [0, 1, 0]),
+            ("<== SKIPPED  a: no kernel\n", "SKIPPED  a: no kernel", [0, 0, 1]),
+        ] {
+            let concluding = concluded(printed).1.expect("it is concluded");
+            assert_eq!(concluding, line);
+            let mut count = Tally::default();
+            count.count(concluding);
+            assert_eq!([count.passed, count.failed, count.skipped], tally);
+        }
+        assert_eq!(concluded("$ x\nkilled in the middle\n").1, None);
     }
 }

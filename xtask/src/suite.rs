@@ -57,8 +57,10 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     steps.push(Step::new("build as shipped", as_shipped, move || {
         workspace.build_all(&Architecture::ALL, Profile::Dist)
     }));
+    // What these say depends on what else the machine does.
+    steps.push(Step::new("guests, alone", guests::needs(), move || guests::check_alone(workspace)));
     // One emulator at a time, which mostly has one CPU busy.
-    steps.push(Step::new("guests", guests::needs(), move || guests::check(workspace)).beside());
+    steps.push(Step::new("guests, beside", guests::needs(), move || guests::check(workspace)).beside());
     for architecture in Architecture::ALL {
         let name = format!("disassembly {}", architecture.name());
         let needs = disassembly::needs(architecture);
