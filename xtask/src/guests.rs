@@ -98,7 +98,7 @@ const REFUSED: i32 = 3;
 /// Boot guests through the crate that makes them, and others through the program. An architecture whose
 /// kernel Debian's archive cannot serve is left out aloud.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
-    // One after the other: an emulator has a CPU to itself, and the output stays in order.
+    // One after the other: each emulator keeps a CPU busy, and the output stays in order.
     workspace
         .cargo()
         .arguments(["test", "--workspace", "--test", "guests", "--test", "modules", "--test", "fibdrv"])
