@@ -147,7 +147,7 @@ struct Aside {
 
 impl Aside {
     fn start(workspace: &Workspace, name: &str) -> Result<Self, Failure> {
-        let printed = workspace.scratch("beside")?.join("printed");
+        let printed = workspace.scratch(&format!("beside/{name}"))?.join("printed");
         // The file of this program may be another by now, as the tests build it too.
         let this = Command::new("/proc/self/exe").directory(workspace.root());
         let running = this.arguments(["test", name]).start(&printed)?;

@@ -44,7 +44,19 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             vec![requirement::clippy()],
             cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
         ),
-        Step::new("tests", requirement::work(), tests(&["--workspace", "--no-fail-fast"])),
+        // Cargo runs one program of tests after the other, and many of them keep less than a CPU busy: so two
+        // cargos do, each with about half of them.
+        Step::new(
+            "tests, of units and a to j",
+            requirement::work(),
+            tests(&["--workspace", "--no-fail-fast", "--lib", "--bins", "--test", "[!k-z]*"]),
+        )
+        .beside(),
+        Step::new(
+            "tests, k to z",
+            requirement::work(),
+            tests(&["--workspace", "--no-fail-fast", "--test", "[k-z]*"]),
+        ),
         Step::new("documentation", vec![], move || documentation(workspace)),
     ];
     steps.push(Step::new("bpf", bpf::needs(), move || bpf::check(workspace, false)));
@@ -107,13 +119,14 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         ));
     }
     let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
+    // A browser mostly waits.
+    steps.push(Step::new("browser", requirement::browser(), move || evaluation::browser(workspace)).beside());
     steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")));
     steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
     let lint = vec![requirement::rustfmt(), requirement::clippy()];
     steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
     steps.push(Step::new("arena", vec![], evaluation("arena")));
     steps.push(Step::new("schema", vec![], evaluation("schema")));
-    steps.push(Step::new("browser", requirement::browser(), move || evaluation::browser(workspace)));
     steps.push(Step::new("exports", exports::needs(), move || exports::check(workspace)));
     steps.push(Step::new("statistics", statistics::needs(), move || statistics::check(workspace)));
     steps
@@ -132,7 +145,8 @@ fn locked(workspace: &Workspace) -> Result<(), Failure> {
 
 fn documentation(workspace: &Workspace) -> Result<(), Failure> {
     let command = workspace.cargo().variable("RUSTDOCFLAGS", "-D warnings");
-    command.arguments(["doc", "--workspace", "--no-deps"]).run()
+    command.arguments(["doc", "--workspace", "--no-deps"]).run()?;
+    workspace.cargo().arguments(["test", "--workspace", "--no-fail-fast", "--doc"]).run_tests()
 }
 
 /// Tests of what only a kernel has, and an emulator of programs has not: ptrace, a bound on memory, a list of

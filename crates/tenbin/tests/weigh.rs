@@ -125,7 +125,7 @@ fn a_seed_is_the_same_for_all_commands_of_a_block() {
 fn a_parameter_shows_between_which_values_two_commands_cross() {
     let place = Place::new();
     let second = "case {n} in 4|5) ;; *) sleep 0.15;; esac";
-    let output = weigh(&place, &["-P", "n", "2", "7", "-r", "32", "sleep 0.04; true", second]);
+    let output = weigh(&place, &["-P", "n", "3", "6", "-r", "32", "sleep 0.04; true", second]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
     let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     for crossing in [
@@ -281,7 +281,7 @@ fn a_bisection_finds_the_commit_and_skips_what_does_not_build() {
 fn revisions_are_weighed_and_what_is_not_committed_is_one() {
     let place = Place::new();
     repository(&place, 2, 3, 0);
-    fs::write(place.path("repository/source"), "#!/bin/sh\nexec sleep 0.4\n").unwrap();
+    fs::write(place.path("repository/source"), "#!/bin/sh\nexec sleep 0.2\n").unwrap();
     fs::create_dir(place.path("repository/new")).unwrap();
     fs::write(place.path("repository/new/file"), "not added").unwrap();
     let weigh = |words: &[&str]| weigh_revisions(&place, "repository", words);
