@@ -104,7 +104,7 @@ impl Sampling {
                 return Ok(None);
             }
             return Err(Trouble::usage(format!(
-                "read {name}: it holds no stacks to export; take some with `tenbin profile --sample --json -o FILE -- \
+                "read {name}: it holds no stacks to export; take some with `tenbin profile --sample -o FILE.json -- \
                  COMMAND`"
             )));
         }

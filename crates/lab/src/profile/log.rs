@@ -76,7 +76,8 @@ impl fmt::Display for Unread {
             Self::NotStrace { lines, first } => write!(
                 f,
                 "this is neither a log nor a table of strace: none of its {lines} lines is a system call, and \
-                 the first is `{first}`; make a log with `strace -f -T -ttt -o LOG COMMAND`"
+                 the first is `{first}`; write a profile with `tenbin profile -o FILE.json COMMAND`, or a log with \
+                 `strace -f -T -ttt -o LOG COMMAND`"
             ),
             Self::NoTime { titles } => write!(
                 f,

@@ -91,7 +91,7 @@ fn examined(name: &str, arguments: &Blame) -> Result<(String, Exit), Trouble> {
         cases: arguments.cases,
         within: within.ok_or_else(|| Trouble::usage("--within: a time from 0.001 s to 86400 s, a day"))?,
         program: arguments.program.clone(),
-        output_aside: arguments.outlet.form.json && arguments.outlet.output.is_none(),
+        output_aside: arguments.outlet.form().json && arguments.outlet.output.is_none(),
     };
     let contract = blame::contract(name)?;
     let progress = Progress::new();
@@ -104,12 +104,12 @@ fn examined(name: &str, arguments: &Blame) -> Result<(String, Exit), Trouble> {
     let judgement = judgement?;
     let exit = if judgement.is_fault() { Exit::Fault } else { Exit::Answered };
     let text =
-        arguments.outlet.form.text(&judgement, |judgement, width| report::blame(judgement).text(width))?;
+        arguments.outlet.form().text(&judgement, |judgement, width| report::blame(judgement).text(width))?;
     Ok((text, exit))
 }
 
 fn list(arguments: &Blame) -> Result<String, Trouble> {
     let described = |contract: &&dyn Examined| contract.described(None);
     let contracts: Vec<Contracted> = CONTRACTS.iter().map(described).collect::<Result<_, _>>()?;
-    arguments.outlet.form.text(&contracts, |contracts, width| report::contracts(contracts).text(width))
+    arguments.outlet.form().text(&contracts, |contracts, width| report::contracts(contracts).text(width))
 }

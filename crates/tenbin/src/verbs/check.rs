@@ -85,7 +85,7 @@ impl Work for Check {
             output::can_be_written(file)?;
             on_standard_output += usize::from(Destination::of(file)? == Destination::StandardOutput);
         }
-        let wanted = usize::from(self.outlet.form.json && self.outlet.output.is_none());
+        let wanted = usize::from(self.outlet.form().json && self.outlet.output.is_none());
         if on_standard_output + wanted > 1 {
             return Err(Trouble::usage("two forms of the answer for standard output: name a file for one"));
         }
@@ -110,7 +110,7 @@ impl Work for Check {
         let text = if on_standard_output > 0 && self.outlet.output.is_none() {
             String::new()
         } else {
-            self.outlet.form.text(&report, |report, width| report::claims(report).text(width))?
+            self.outlet.form().text(&report, |report, width| report::claims(report).text(width))?
         };
         let exit = match (checked.exit, report.refuted, report.not_decided) {
             (Exit::Answered, 0, 0) => Exit::Answered,

@@ -33,7 +33,7 @@ mod completions;
 mod man;
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command};
 pub use run::{Ending, Measure, answered, detail, survey};
@@ -163,12 +163,18 @@ impl Form {
 pub struct Outlet {
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it; - is standard output
+    /// Write the answer to a file, replacing it, in JSON if its name ends in .json; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 impl Outlet {
+    /// The form that was asked for, or that the file's name asks for.
+    pub fn form(&self) -> Form {
+        let named = self.output.as_deref().and_then(Path::extension).is_some_and(|it| it == "json");
+        Form { json: self.form.json || named }
+    }
+
     /// Whether the answer can be written, asked before there is one.
     ///
     /// # Errors

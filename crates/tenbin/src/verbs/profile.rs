@@ -72,11 +72,11 @@ impl Work for Profile {
         self.sampling.can_be_written(self.from.is_some())?;
         if let Some(from) = &self.from {
             if let Some((stacks, remarks)) = self.sampling.read(from)? {
-                let text = self.outlet.form.text(&stacks, |stacks, width| sampled(stacks).text(width))?;
+                let text = self.outlet.form().text(&stacks, |stacks, width| sampled(stacks).text(width))?;
                 return Ok(Answer { to: self.outlet.output, remarks, ..Answer::text(text) });
             }
             let profile = read(from)?;
-            let text = self.outlet.form.text(&profile, |profile, width| document(profile).text(width))?;
+            let text = self.outlet.form().text(&profile, |profile, width| document(profile).text(width))?;
             return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
         }
         let machine = machine::observe_this();
@@ -89,14 +89,14 @@ impl Work for Profile {
             let taken = self.sampling.take(command, self.command, deadline, machine);
             let stacks = taken.map_err(unprofiled)?;
             written = self.sampling.export(&stacks)?;
-            let text = if self.outlet.form.json { json(&stacks)? } else { sampled(&stacks).text(width) };
+            let text = if self.outlet.form().json { json(&stacks)? } else { sampled(&stacks).text(width) };
             (stacks.exit_status, text)
         } else {
             let (words, machine, started) = (self.command, Some(machine), date());
             let observed = Observed { command, words, deadline, machine, started, files: self.files };
             let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
             let profile = profile.map_err(unprofiled)?;
-            let text = if self.outlet.form.json { json(&profile)? } else { document(&profile).text(width) };
+            let text = if self.outlet.form().json { json(&profile)? } else { document(&profile).text(width) };
             (profile.exit_status, text)
         };
         let exit = status.map_or(Exit::Internal, |status| match u8::try_from(status) {

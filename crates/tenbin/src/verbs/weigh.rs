@@ -246,7 +246,7 @@ pub struct Weigh {
     style: Option<String>,
     #[command(flatten)]
     form: Form,
-    /// Write the answer to a file, replacing it; - is standard output
+    /// Write the answer to a file, replacing it, in JSON if its name ends in .json; - is standard output
     #[arg(short = 'o', value_name = "FILE", help_heading = SHOWN)]
     to: Option<PathBuf>,
 
@@ -464,10 +464,10 @@ impl Weigh {
         let profiling = profiling.filter(|_| matches!(answer.exit, Exit::Answered | Exit::Refused));
         let explained = profiling.map(|profiling| why::explanation(&profiling, &weighing.names()));
         match explained.transpose().map(Option::flatten) {
-            Ok(Some(why)) if self.form.json => answer.text = why::in_json(&outcome.report, &why)?,
+            Ok(Some(why)) if measure.outlet.form().json => answer.text = why::in_json(&outcome.report, &why)?,
             Ok(Some(why)) => {
                 answer.text.push_str(&why::text(&why));
-                answer.remarks.push("Why is not kept with the run; --json -o FILE keeps both.".into());
+                answer.remarks.push("Why is not kept with the run; -o FILE.json keeps both.".into());
             }
             // The verdict stands.
             Err(trouble) => {

@@ -76,7 +76,7 @@ pub const VERB: Verb = Verb {
 /// Weighs pairs of known truth, keeps what came of it, and says how often this instrument errs here.
 impl Work for Calibrate {
     fn run(self) -> Result<Answer, Trouble> {
-        let form = self.outlet.form;
+        let form = self.outlet.form();
         let plan = Plan::new(&self)?;
         self.outlet.can_be_written()?;
         let mut keeper = Keeper::open(self.no_store)?;

@@ -188,7 +188,7 @@ fn of_others(asked: &Run, from: &Path) -> Result<Answer, Trouble> {
         return Err(Trouble::internal("nothing was published"));
     };
     let outlet = &asked.measure.outlet;
-    let text = outlet.form.text(&reported.report, |_, width| match names.as_slice() {
+    let text = outlet.form().text(&reported.report, |_, width| match names.as_slice() {
         [_] => detail(&reported, width),
         _ => format!(
             "{}{}\n{}",
@@ -256,7 +256,7 @@ pub fn answered(
     measure.outlet.can_be_written()?;
     let mut keeper = Keeper::open(measure.no_store)?;
     let width = terminal::width();
-    let at_once = measure.outlet.output.is_none() && !measure.outlet.form.json;
+    let at_once = measure.outlet.output.is_none() && !measure.outlet.form().json;
     let mut page = Page { at_once, text: String::new(), trouble: None };
     let mut known: Option<Report> = None;
     // Whoever asks for no answer gets no words beside one.
@@ -264,7 +264,7 @@ pub fn answered(
     let (measured, interrupted) = measurement::measure(survey, &mut |run| {
         let part = analyses().report(run, None);
         let between = if ending == Ending::Survey && known.is_some() { "\n" } else { "" };
-        if !measure.outlet.form.json {
+        if !measure.outlet.form().json {
             let text = text(&part, width);
             silent &= text.is_empty();
             page.add(&format!("{between}{text}"));
@@ -286,7 +286,7 @@ pub fn answered(
         // What is not to be kept may still be read beside what is.
         None => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
     };
-    if !measure.outlet.form.json {
+    if !measure.outlet.form().json {
         let is_several = survey.asked().len() > 1;
         match ending {
             Ending::Survey if is_several => {
@@ -307,7 +307,7 @@ pub fn answered(
         store::keep(store, &measured.run, measure.label.as_ref()).map(|id| id.to_string())
     });
     report.run = kept.id;
-    let text = if measure.outlet.form.json { json(&report)? } else { page.text };
+    let text = if measure.outlet.form().json { json(&report)? } else { page.text };
     let mut remarks = Vec::from_iter(kept.remark);
     if let (Some(id), true) = (&report.run, remarks.is_empty()) {
         let (short, path) = (&id[..12], store::path_shown());

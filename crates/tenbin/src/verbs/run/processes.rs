@@ -39,7 +39,7 @@ pub fn run(asked: &Run, count: NonZero<u32>) -> Result<Answer, Trouble> {
     }
     progress.finish();
     let over = processes(&analyses(), &reports, &descriptors());
-    let text = measure.outlet.form.text(&over, |over, width| report::over_processes(over).text(width))?;
+    let text = measure.outlet.form().text(&over, |over, width| report::over_processes(over).text(width))?;
     let refused = over.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
     let exit = match (faulty, refused && over.not_ratios.is_empty()) {
         (true, _) => Exit::Fault,
