@@ -1,5 +1,6 @@
 //! The rules of the house that a program can check, each with a planted violation below.
 
+mod circles;
 mod links;
 mod sentences;
 mod tree;
@@ -33,6 +34,12 @@ const RULES: &[Rule] = &[
         sentence: "The edges between our crates equal the table of rooms in ARCHITECTURE.md.",
         remedy: "remove the dependency, or change the table and say why there",
         check: Check::Tree(crate_edges),
+    },
+    Rule {
+        name: "circles",
+        sentence: "No files of a crate name each other in a circle, but those of a module and of the modules in it.",
+        remedy: "move what both name to a file of its own, or to the one that names nothing of the other",
+        check: Check::Tree(circles::check),
     },
     Rule {
         name: "paths-exist",
@@ -662,6 +669,29 @@ mod tests {
             ("crates/lab/tests/a.rs", &code, 0),
         ] {
             assert_eq!(lines("file-length", path, text).len(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_circle_is_named_once_at_its_first_file() {
+        let files = |third: &'static str| {
+            let files = [
+                ("crates/a/src/lib.rs", "mod one;\nmod three;\nmod two;\nuse one::One;\n"),
+                ("crates/a/src/one.rs", "mod inner;\nuse crate::{two::{self as second, Two}, zero};\n"),
+                ("crates/a/src/one/inner.rs", "use super::One;\n"),
+                ("crates/a/src/two/mod.rs", "pub(crate) fn two() {\n    super::three::deep::er();\n}\n"),
+                ("crates/a/src/three/deep.rs", third),
+                ("crates/b/src/one.rs", "use crate::two::Two;\n"),
+            ];
+            broken("circles", &planted(&files, Value::Null))
+        };
+        let none: [&str; 0] = [];
+        let tests = "#[cfg(test)]\nmod tests {\n    use crate::one::One;\n}\n// crate::one\n";
+        assert_eq!(files(tests), none);
+        let circle = "crates/a/src/one.rs:1: a circle: crates/a/src/one.rs, crates/a/src/three/deep.rs, \
+                      crates/a/src/two/mod.rs";
+        for third in ["use super::super::one::One;\n", "fn deep(one: crate::one::One) {}\n"] {
+            assert_eq!(files(third), [circle]);
         }
     }
 

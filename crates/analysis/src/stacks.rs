@@ -7,6 +7,7 @@ mod folded;
 mod perfetto;
 mod pprof;
 pub(crate) mod protobuf;
+mod recording;
 mod speedscope;
 
 use std::cmp::Reverse;

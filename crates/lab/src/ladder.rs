@@ -21,8 +21,8 @@ use std::sync::Arc;
 use tenbin_analysis::{Analysis, Comparisons};
 use tenbin_metal::{Clock, Fault, Task, Team, kernels};
 use tenbin_model::{
-    Arrangement, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Purpose, Refusal, Series, Sizes,
-    Source, Trial, Variant, VariantIndex,
+    Arrangement, Cell, Comparison, Cpu, Descriptor, Effort, Machine, Picoseconds, Purpose, Refusal, Series,
+    Sizes, Source, Trial, Variant, VariantIndex,
 };
 
 use crate::engine::{self, Bench, Setting};
@@ -309,7 +309,7 @@ impl Ladder {
             }
         };
         let descriptor = describe(question);
-        let mut cell = engine::unmeasured(arrangement);
+        let mut cell = Cell::unmeasured(arrangement);
         let known_alike = question.purpose() != Purpose::Truth;
         // Twice the time is enough: a pair that has no verdict by then is refused, as it would be for a user.
         let setting = Setting {

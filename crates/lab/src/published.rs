@@ -15,8 +15,6 @@ use tenbin_model::{
 };
 
 pub use self::claims::{Claim, Figure};
-use crate::engine::unmeasured;
-use crate::experiment::Experiment;
 
 /// A form in which figures stand in a table.
 #[derive(Clone, Copy)]
@@ -95,10 +93,9 @@ impl Table {
     /// What was published, as a run that the same code judges as any other.
     ///
     /// # Panics
-    /// It has no format of the experiment's. It is part of this program, and a test judges every one.
-    pub fn run(&self, experiment: &Experiment<'_>) -> Run {
+    /// It has none of these formats. It is part of this program, and a test judges every one.
+    pub fn run(&self, descriptor: &Descriptor, formats: &[Format]) -> Run {
         let (rows, machine) = (self.rows(), (self.machine)());
-        let descriptor = (experiment.describe)();
         let (machine, mut trial) = match self.unweighed {
             Some(reached) => {
                 let refusal = Refusal {
@@ -106,13 +103,12 @@ impl Table {
                     needs: "runs of two sides, each with its time".into(),
                     remedy: "no more was published".into(),
                 };
-                let trial = unordered(&descriptor, self.source, &[]);
+                let trial = unordered(descriptor, self.source, &[]);
                 (machine, Trial { refusal: Some(refusal), ..trial })
             }
             None => {
-                let format =
-                    format(experiment, &rows).expect("a published table has a format of its question");
-                let read = format.trial(&descriptor, &rows, machine, self.source);
+                let format = format(formats, &rows).expect("a published table has a format of its question");
+                let read = format.trial(descriptor, &rows, machine, self.source);
                 read.expect("a published table is well formed")
             }
         };
@@ -138,28 +134,28 @@ fn rows(table: &str) -> Rows {
     Rows::read(table).expect("a published table is well formed")
 }
 
-/// What this text holds about an experiment, as a run that is judged as any other. `name` is that of its
-/// file.
+/// What this text holds about an experiment that reads these formats, as a run that is judged as any other.
+/// `name` is that of its file.
 ///
 /// # Errors
-/// It is no table, or of no format that the experiment reads, or a cell is wrong: the line, the column and
+/// It is no table, or of none of these formats, or a cell is wrong: the line, the column and
 /// what is wrong there.
-pub fn read(experiment: &Experiment<'_>, name: &str, text: &str) -> Result<Run, String> {
-    let descriptor = (experiment.describe)();
+pub fn read(descriptor: &Descriptor, formats: &[Format], name: &str, text: &str) -> Result<Run, String> {
     if text.trim_start().starts_with('{') {
         return Err("it is JSON and no table; `tenbin weigh --from` reads what other tools wrote".into());
     }
     let rows = Rows::read(text).map_err(|wrong| wrong.to_string())?;
     let known = || {
-        let forms = formats(experiment).map(|format| format!("{} ({})", format.titles.join(","), format.row));
+        let forms =
+            with_epochs(formats).map(|format| format!("{} ({})", format.titles.join(","), format.row));
         semicolon(forms)
     };
-    let format = format(experiment, &rows).ok_or_else(|| {
+    let format = format(formats, &rows).ok_or_else(|| {
         let titles = comma(rows.titles());
         format!("the titles are {titles}; of `{}` a table has the titles {}", descriptor.name, known())
     })?;
     let machine = unknown("the file does not say");
-    let read = format.trial(&descriptor, &rows, machine, name);
+    let read = format.trial(descriptor, &rows, machine, name);
     let (machine, trial) = read.map_err(|wrong| wrong.to_string())?;
     if trial.cells.is_empty() {
         return Err(format!("no row is about `{}`", descriptor.name));
@@ -167,12 +163,12 @@ pub fn read(experiment: &Experiment<'_>, name: &str, text: &str) -> Result<Run, 
     Ok(run(name, machine, trial))
 }
 
-fn formats<'a>(experiment: &'a Experiment<'_>) -> impl Iterator<Item = &'a Format> {
-    experiment.formats.iter().chain([&EPOCHS])
+fn with_epochs(formats: &[Format]) -> impl Iterator<Item = &Format> {
+    formats.iter().chain([&EPOCHS])
 }
 
-fn format<'a>(experiment: &'a Experiment<'_>, rows: &Rows) -> Option<&'a Format> {
-    formats(experiment).find(|format| rows.has(format.titles))
+fn format<'a>(formats: &'a [Format], rows: &Rows) -> Option<&'a Format> {
+    with_epochs(formats).find(|format| rows.has(format.titles))
 }
 
 impl Format {
@@ -223,7 +219,7 @@ fn unordered(descriptor: &Descriptor, source: &str, times: &[Time]) -> Trial {
             variants: variants.clone(),
             ..Arrangement::default()
         };
-        Cell { samples: samples.collect(), ..unmeasured(arrangement) }
+        Cell { samples: samples.collect(), ..Cell::unmeasured(arrangement) }
     });
     let descriptor = Descriptor {
         quantity: Quantity::WallTime,

@@ -12,7 +12,7 @@ use tenbin_model::{
     VariantIndex,
 };
 
-use crate::engine::{Bench, Setting, unmeasured};
+use crate::engine::{Bench, Setting};
 use crate::experiment::{Apparatus, Experiment, Failure, Plan, PlannedCell, Request, Seen, Settings, Unfit};
 
 /// What a test asks for: a survey of this machine, but for what the test is about.
@@ -228,7 +228,7 @@ pub(crate) fn rehearsed(
         known_alike: false,
         seed: request.seed,
     };
-    let mut cell = unmeasured(arrangement);
+    let mut cell = Cell::unmeasured(arrangement);
     bench.weigh(&setting, apparatus, &mut cell);
     cell
 }

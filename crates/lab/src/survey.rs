@@ -339,7 +339,8 @@ pub fn published(names: &[String]) -> Result<Vec<Run>, Unfit> {
         )));
     }
     let tables = |experiment: Experiment<'static>| {
-        experiment.published.iter().map(move |table| table.run(&experiment))
+        let descriptor = (experiment.describe)();
+        experiment.published.iter().map(move |table| table.run(&descriptor, experiment.formats))
     };
     Ok(picked.into_iter().flat_map(|(experiment, _)| tables(experiment)).collect())
 }
@@ -351,7 +352,8 @@ pub fn published(names: &[String]) -> Result<Vec<Run>, Unfit> {
 pub fn of_table(names: &[String], file: &str, text: &str) -> Result<Run, Unfit> {
     match named(names)?.as_slice() {
         [(experiment, _)] => {
-            published::read(experiment, file, text).map_err(|wrong| Unfit::Usage(format!("{file}: {wrong}")))
+            let read = published::read(&(experiment.describe)(), experiment.formats, file, text);
+            read.map_err(|wrong| Unfit::Usage(format!("{file}: {wrong}")))
         }
         _ => Err(Unfit::Usage(format!("--from {file}: name the one experiment that the figures are about"))),
     }

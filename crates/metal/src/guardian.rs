@@ -2,6 +2,8 @@
 
 use std::io;
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::write;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 use rustix::thread::set_name;
 
@@ -32,7 +34,8 @@ impl Guardian {
             let _ = setsid();
             let _ = set_name(c"tenbin-guard");
             // Whoever is killed for lack of memory, it is not this one.
-            let _ = crate::knobs::write_to(c"/proc/self/oom_score_adj", b"-1000");
+            let score = open(c"/proc/self/oom_score_adj", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+            let _ = score.and_then(|file| write(&file, b"-1000"));
             work();
             // SAFETY: it ends the process at once, without handlers or destructors.
             unsafe { libc::_exit(0) };

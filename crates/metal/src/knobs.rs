@@ -14,8 +14,7 @@ use rustix::process::{PidfdFlags, getpid, pidfd_open};
 
 use crate::fault::Fault;
 use crate::guardian::Guardian;
-pub(crate) use change::write_to;
-use change::{Change, Kind, Undone, chosen, stuck};
+use change::{Change, Kind, Undone, chosen, stuck, write_to};
 use journal::{Journal, Leftover};
 
 /// Where the journal of this machine is: on a file system that is gone when the settings are, with the

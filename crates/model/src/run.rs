@@ -159,6 +159,21 @@ pub struct Cell {
     pub probes: Vec<Probe>,
 }
 
+impl Cell {
+    /// One that is not measured yet.
+    pub fn unmeasured(arrangement: Arrangement) -> Self {
+        Self {
+            arrangement,
+            checks: Vec::new(),
+            refusal: None,
+            ended: None,
+            gauges: Vec::new(),
+            samples: Vec::new(),
+            probes: Vec::new(),
+        }
+    }
+}
+
 /// A look at the machine between two blocks: what may tell why blocks after it differ from blocks before.
 ///
 /// It judges nothing. Where a figure could not be had, it is left out.

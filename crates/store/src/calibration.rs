@@ -1,11 +1,11 @@
 //! Calibrations beside the runs: each is one document, for its samples are verdicts.
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::Connection;
 use tenbin_model::{Calibration, Order};
 
-use crate::document;
-use crate::error::{Attempt, Error, Place, Unfaithful};
+use crate::error::{Attempt, Error, Place};
 use crate::identity::CalibrationId;
+use crate::packed::PackedCalibration;
 use crate::schema;
 use crate::store::{Contents, Damage, Store, moment, names};
 
@@ -16,50 +16,6 @@ pub struct CalibrationListing {
     pub sound: Vec<(CalibrationId, Calibration)>,
     /// Those that cannot.
     pub damaged: Vec<Damage>,
-}
-
-/// The row of a calibration.
-#[derive(Debug)]
-pub(crate) struct PackedCalibration {
-    pub(crate) id: CalibrationId,
-    /// The calibration as JSON under zstd.
-    document: Vec<u8>,
-}
-
-impl PackedCalibration {
-    /// Packs a calibration. Fails if it holds a value that JSON cannot hold.
-    fn from_calibration(calibration: &Calibration) -> Result<Self, Unfaithful> {
-        let document = document::write(calibration)?;
-        Ok(Self { id: CalibrationId::of(&document), document: document::compress(&document)? })
-    }
-
-    /// Unpacks the calibration and compares its hash with its name. An error says what is wrong with it.
-    pub(crate) fn verify(&self) -> Result<Calibration, String> {
-        let document = document::decompress(&self.document)?;
-        let hash = CalibrationId::of(&document);
-        if hash != self.id {
-            return Err(format!("its contents hash to {}", hash.short()));
-        }
-        document::read(&document)
-    }
-
-    /// Writes the row, as part of a transaction, unless it is there already. Tells whether it was new.
-    pub(crate) fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
-        let rows = transaction
-            .prepare_cached(
-                "INSERT INTO calibration (id, document) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING",
-            )?
-            .execute(params![self.id.to_string(), self.document])?;
-        Ok(rows > 0)
-    }
-
-    /// Reads the row of a calibration, if there is one of that name. It is not verified.
-    pub(crate) fn read(connection: &Connection, id: &CalibrationId) -> rusqlite::Result<Option<Self>> {
-        connection
-            .prepare_cached("SELECT document FROM calibration WHERE id = ?1")?
-            .query_row([id.to_string()], |row| Ok(Self { id: *id, document: row.get(0)? }))
-            .optional()
-    }
 }
 
 impl Store {

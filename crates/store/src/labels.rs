@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
-use crate::error::{Attempt, Error, Place};
+use crate::error::{Error, Place};
 use crate::identity::RunId;
 use crate::schema;
-use crate::store::Store;
 
 /// A name that a user gave to runs.
 ///
@@ -52,67 +51,6 @@ impl FromStr for Label {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl Store {
-    /// Gives every one of the runs a label, or none of them. One that bears it already keeps it.
-    ///
-    /// # Errors
-    /// There is no such run, or the store cannot be written. It is then as it was.
-    pub fn label(&mut self, label: &Label, runs: &[RunId]) -> Result<(), Error> {
-        self.change_labels(runs, |connection, run| {
-            insert(connection, &BTreeMap::from([(*run, vec![label.clone()])]))
-        })
-    }
-
-    /// Takes a label from every one of the runs. One that does not bear it stays as it is.
-    ///
-    /// # Errors
-    /// As [`Store::label`].
-    pub fn unlabel(&mut self, label: &Label, runs: &[RunId]) -> Result<(), Error> {
-        self.change_labels(runs, |connection, run| {
-            connection
-                .prepare_cached("DELETE FROM label WHERE name = ?1 AND run = ?2")?
-                .execute([label.to_string(), run.to_string()])
-        })
-    }
-
-    fn change_labels(
-        &mut self,
-        runs: &[RunId],
-        change: impl Fn(&Connection, &RunId) -> rusqlite::Result<usize>,
-    ) -> Result<(), Error> {
-        let path = self.path().to_owned();
-        let place = Place { tried: Attempt::Label, path: &path };
-        let sqlite = |error| place.sqlite(error);
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
-        schema::add_beside(&transaction).map_err(sqlite)?;
-        for run in runs {
-            if !crate::store::holds(&transaction, run).map_err(sqlite)? {
-                return Err(Error::UnknownRun(place.lookup(run.short()), Vec::new()));
-            }
-            change(&transaction, run).map_err(sqlite)?;
-        }
-        transaction.commit().map_err(sqlite)
-    }
-
-    /// The labels of every run that has any, in ascending order. What cannot be a label is left out; where
-    /// the table of labels is damaged there are none, which [`Store::list`] says.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub fn labels(&self) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
-        match self.undamaged_labels() {
-            Err(Error::Damaged { .. }) => Ok(BTreeMap::new()),
-            other => other,
-        }
-    }
-
-    /// As [`Store::labels`], but damage is an error.
-    pub(crate) fn undamaged_labels(&self) -> Result<BTreeMap<RunId, Vec<Label>>, Error> {
-        of_file(&self.connection).map_err(|error| self.place(Attempt::List).sqlite(error))
     }
 }
 

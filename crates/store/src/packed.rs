@@ -1,15 +1,15 @@
-//! A run as it lies in a file: a packed document and packed chunks.
+//! A run as it lies in a file, a packed document and packed chunks; and a calibration, which is a document.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Deserialize;
 use tenbin_model::machine::Observed;
-use tenbin_model::{Cell, Provenance, Run, RunSummary};
+use tenbin_model::{Calibration, Cell, Provenance, Run, RunSummary};
 
 use crate::codec::{self, CHUNK, Codec};
 use crate::columns::{self, Columns, NAMES};
 use crate::document;
 use crate::error::Unfaithful;
-use crate::identity::RunId;
+use crate::identity::{CalibrationId, RunId};
 
 /// The rows of a run.
 #[derive(Debug)]
@@ -245,6 +245,50 @@ fn without_samples(run: &Run) -> Run {
         cell.samples = Vec::new();
     }
     bare
+}
+
+/// The row of a calibration.
+#[derive(Debug)]
+pub(crate) struct PackedCalibration {
+    pub(crate) id: CalibrationId,
+    /// The calibration as JSON under zstd.
+    document: Vec<u8>,
+}
+
+impl PackedCalibration {
+    /// Packs a calibration. Fails if it holds a value that JSON cannot hold.
+    pub(crate) fn from_calibration(calibration: &Calibration) -> Result<Self, Unfaithful> {
+        let document = document::write(calibration)?;
+        Ok(Self { id: CalibrationId::of(&document), document: document::compress(&document)? })
+    }
+
+    /// Unpacks the calibration and compares its hash with its name. An error says what is wrong with it.
+    pub(crate) fn verify(&self) -> Result<Calibration, String> {
+        let document = document::decompress(&self.document)?;
+        let hash = CalibrationId::of(&document);
+        if hash != self.id {
+            return Err(format!("its contents hash to {}", hash.short()));
+        }
+        document::read(&document)
+    }
+
+    /// Writes the row, as part of a transaction, unless it is there already. Tells whether it was new.
+    pub(crate) fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+        let rows = transaction
+            .prepare_cached(
+                "INSERT INTO calibration (id, document) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute(params![self.id.to_string(), self.document])?;
+        Ok(rows > 0)
+    }
+
+    /// Reads the row of a calibration, if there is one of that name. It is not verified.
+    pub(crate) fn read(connection: &Connection, id: &CalibrationId) -> rusqlite::Result<Option<Self>> {
+        connection
+            .prepare_cached("SELECT document FROM calibration WHERE id = ?1")?
+            .query_row([id.to_string()], |row| Ok(Self { id: *id, document: row.get(0)? }))
+            .optional()
+    }
 }
 
 #[cfg(test)]

@@ -9,15 +9,13 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use tempfile::TempDir;
 use tenbin_model::{Order, Run, order};
 
-use crate::calibration::PackedCalibration;
 use crate::error::{Attempt, Error, PATIENCE, Place};
 use crate::filesystem;
 use crate::foreign::{self, ReadOnlyStore};
-use crate::identity::RunId;
+use crate::identity::{CalibrationId, RunId};
 use crate::labels::{self, Label};
-use crate::packed::{Entry, Packed};
+use crate::packed::{Entry, Packed, PackedCalibration};
 use crate::schema;
-use crate::transfer::Merge;
 
 /// A file of finished runs and calibrations. Several processes of one machine may use it at once.
 #[derive(Debug)]
@@ -38,6 +36,21 @@ pub(crate) struct Contents {
     pub(crate) labels: BTreeMap<RunId, Vec<Label>>,
     /// Whether the runs were measured into this very file, and not brought from another one.
     pub(crate) measured_here: bool,
+}
+
+/// What an import came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merge {
+    /// Runs that were new here, in ascending order of their names.
+    pub added: Vec<RunId>,
+    /// Runs that were here already, in ascending order.
+    pub present: Vec<RunId>,
+    /// Calibrations that were new here, in ascending order of their names.
+    pub calibrations_added: Vec<CalibrationId>,
+    /// Calibrations that were here already, in ascending order.
+    pub calibrations_present: Vec<CalibrationId>,
+    /// How many labels were new here: a label that two runs bear counts twice.
+    pub labels_added: usize,
 }
 
 /// The runs of a store.

@@ -9,29 +9,13 @@ use rusqlite::{Connection, TransactionBehavior};
 use tempfile::NamedTempFile;
 use tenbin_model::order;
 
-use crate::calibration::PackedCalibration;
 use crate::error::{Attempt, Error, Place};
 use crate::foreign::{ForeignStore, regular, same_file};
 use crate::identity::{CalibrationId, RunId};
 use crate::labels;
-use crate::packed::Packed;
+use crate::packed::{Packed, PackedCalibration};
 use crate::schema;
-use crate::store::{self, Contents, Store, folder_of};
-
-/// What an import came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merge {
-    /// Runs that were new here, in ascending order of their names.
-    pub added: Vec<RunId>,
-    /// Runs that were here already, in ascending order.
-    pub present: Vec<RunId>,
-    /// Calibrations that were new here, in ascending order of their names.
-    pub calibrations_added: Vec<CalibrationId>,
-    /// Calibrations that were here already, in ascending order.
-    pub calibrations_present: Vec<CalibrationId>,
-    /// How many labels were new here: a label that two runs bear counts twice.
-    pub labels_added: usize,
-}
+use crate::store::{self, Contents, Merge, Store, folder_of};
 
 /// What to do with a file that stands where an export is to go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

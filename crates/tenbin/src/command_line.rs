@@ -8,7 +8,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
-pub use wrong::near;
 
 use crate::kernels;
 use crate::output::{Answer, Exit, Trouble};

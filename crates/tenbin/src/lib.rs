@@ -7,11 +7,13 @@
 //! program would wait for that.
 
 mod again;
+mod ascii;
 mod command_line;
 mod kernels;
 mod measurement;
 mod output;
 mod sampling;
+mod spelling;
 mod store;
 mod terminal;
 mod verbs;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use tenbin_metal::inherited;
 use tenbin_model::{Attribution, Missing};
 
-use crate::terminal;
+use crate::ascii;
 
 /// How the process ends; the numbers (see its conversion) are part of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,7 +155,7 @@ pub fn deliver(result: Result<Answer, Trouble>) -> Exit {
 /// # Errors
 /// Internal, where it cannot be written. That nobody reads on is none.
 pub fn show(text: &str) -> Result<(), Trouble> {
-    to_standard_output(terminal::for_output(text).as_bytes())
+    to_standard_output(ascii::for_output(text).as_bytes())
 }
 
 /// Where an answer is to go that was asked for with `-o`.

@@ -1,6 +1,5 @@
 //! The terminal: how wide it is, and a bar that moves between stretches of cells and never during one.
 
-use std::borrow::Cow;
 use std::io::IsTerminal;
 use std::thread;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use tenbin_lab::Event;
 use tenbin_lab::weigh::{self, so_far};
 use tenbin_model::{Cell, Descriptor, Picoseconds};
 
+use crate::ascii::ascii;
 use crate::output::say;
 
 /// Columns to fold text at when nobody says otherwise.
@@ -234,44 +234,6 @@ impl Progress {
     }
 }
 
-/// Whether the locale asks for other letters than UTF-8 has: the first of these variables that is set decides
-/// (POSIX.1-2017, XBD 8.2). Where none is, nothing is asked for.
-fn asks_for_ascii(variable: impl Fn(&str) -> Option<String>) -> bool {
-    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
-    locale.is_some_and(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        !locale.contains("utf-8") && !locale.contains("utf8")
-    })
-}
-
-/// Text for standard output: ASCII where that is a terminal whose locale asks for it.
-pub fn for_output(text: &str) -> Cow<'_, str> {
-    let is_plain = std::io::stdout().is_terminal() && asks_for_ascii(|name| std::env::var(name).ok());
-    if is_plain { ascii(text).into() } else { text.into() }
-}
-
-/// What a terminal of any locale shows: what is not ASCII is replaced by what looks most like it, letter for
-/// letter, so that columns stay where they are.
-fn ascii(text: &str) -> String {
-    let plain = |letter: char| match letter {
-        _ if letter.is_ascii() => letter,
-        '\u{b5}' => 'u',
-        '█' | '▉' | '▊' | '▓' => '#',
-        '▋' | '▌' | '▍' | '▒' => '=',
-        '▎' | '▏' | '░' | '–' | '−' | '─' | '→' => '-',
-        '┤' | '┊' => '|',
-        '◂' | '≤' => '<',
-        '▸' => '>',
-        '●' => '*',
-        '±' => '~',
-        '…' | '·' | '\u{2801}'..='\u{28ff}' => '.',
-        '⁶' => '6',
-        _ => '?',
-    };
-    text.chars().map(plain).collect()
-}
-
 /// How long commands take of which one run of each took `took`: `runs` of each for an answer, at the level of
 /// error that was asked for and at a higher one, but no more than `most`.
 fn announcement(took: Picoseconds, runs: [u64; 2], most: u64, has_options: bool) -> String {
@@ -340,34 +302,5 @@ mod tests {
         assert_eq!(left(seconds(30), (seconds(60), all)).0 / SECOND.0, 40);
         assert_eq!(left(seconds(300), (all, all)), seconds(0));
         assert_eq!([seconds(42), seconds(119), seconds(170)].map(roughly), ["42 s", "119 s", "3 min"]);
-    }
-
-    #[test]
-    fn what_a_bar_says_is_ascii() {
-        assert_eq!(ascii("5 \u{b5}s → ████▌ ● 1 – 2 ⡤ \u{fffd}"), "5 us - ####= * 1 - 2 . ?");
-    }
-
-    #[test]
-    fn a_locale_that_is_set_decides() {
-        for (all, ctype, lang, expected) in [
-            ("", "", "", false),
-            ("", "", "C", true),
-            ("", "", "POSIX", true),
-            ("", "", "C.UTF-8", false),
-            ("", "", "ja_JP.utf8", false),
-            ("", "", "ja_JP.EUC-JP", true),
-            ("C", "en_US.UTF-8", "en_US.UTF-8", true),
-            ("", "en_US.UTF-8", "C", false),
-        ] {
-            let variable = |name: &str| {
-                let value = match name {
-                    "LC_ALL" => all,
-                    "LC_CTYPE" => ctype,
-                    _ => lang,
-                };
-                Some(value.to_owned())
-            };
-            assert_eq!(asks_for_ascii(variable), expected, "{all} {ctype} {lang}");
-        }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tenbin_model::Stacks;
 use tenbin_model::stacks::{Sample, State};
 
-use super::export::{UNKNOWN, by_thread, mark, nanoseconds, title};
+use super::recording::{UNKNOWN, by_thread, mark, nanoseconds, title};
 
 const VERSION: u32 = 55;
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use tenbin_model::Stacks;
 
-use super::export::{UNKNOWN, mark, nanoseconds};
+use super::recording::{UNKNOWN, mark, nanoseconds};
 
 pub(super) fn written(stacks: &Stacks) -> String {
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use tenbin_model::Stacks;
 use tenbin_model::stacks::{Frame, State};
 
-use super::export::{UNKNOWN, nanoseconds};
 use super::protobuf::{Message, message};
+use super::recording::{UNKNOWN, nanoseconds};
 
 /// The one sequence of packets.
 const SEQUENCE: u64 = 1;

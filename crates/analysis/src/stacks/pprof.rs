@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use tenbin_model::Stacks;
 use tenbin_model::stacks::State;
 
-use super::export::{UNKNOWN, nanoseconds, thread};
 use super::protobuf::{Message, message};
+use super::recording::{UNKNOWN, nanoseconds, thread};
 
 /// The strings of a profile, each once; the first is empty.
 struct Strings {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenbin_model::Stacks;
 use tenbin_model::stacks::State;
 
-use super::export::{UNKNOWN, by_thread, nanoseconds, thread, title};
+use super::recording::{UNKNOWN, by_thread, nanoseconds, thread, title};
 
 pub(super) fn written(stacks: &Stacks) -> String {
     let mut frames: Vec<Value> = stacks

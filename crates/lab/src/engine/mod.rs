@@ -170,7 +170,7 @@ impl Bench<'_> {
             seed: cell_seed(request.seed.wrapping_add(stretch), &descriptor.name, index),
         };
         for (index, planned) in plan.iter().enumerate() {
-            let mut cell = unmeasured(planned.arrangement.clone());
+            let mut cell = Cell::unmeasured(planned.arrangement.clone());
             cell.arrangement.epoch = precondition::long_enough(request.machine, cell.arrangement.epoch);
             (self.sink)(Event::Stretch { label: &cell.arrangement.label });
             if (self.stop)() {
@@ -282,7 +282,7 @@ impl Bench<'_> {
         // What asks to stop may be a signal, which interrupts a system call, too: no check, sample or fault
         // of this cell is to be trusted.
         if cell.ended.is_none() && (self.stop)() {
-            *cell = Cell { refusal: Some(stopped()), ..unmeasured(cell.arrangement.clone()) };
+            *cell = Cell { refusal: Some(stopped()), ..Cell::unmeasured(cell.arrangement.clone()) };
         }
     }
 
@@ -509,18 +509,6 @@ fn stopped() -> Refusal {
         reached: "tenbin was interrupted before this was measured".into(),
         needs: "all its time".into(),
         remedy: "run it again and let it finish".into(),
-    }
-}
-
-pub(crate) fn unmeasured(arrangement: Arrangement) -> Cell {
-    Cell {
-        arrangement,
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples: Vec::new(),
-        probes: Vec::new(),
     }
 }
 

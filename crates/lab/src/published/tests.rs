@@ -7,6 +7,7 @@ use tenbin_model::{Report, Verdict};
 
 use super::*;
 use crate::EXPERIMENTS;
+use crate::experiment::Experiment;
 
 fn tables() -> impl Iterator<Item = (&'static Experiment<'static>, &'static Table)> {
     EXPERIMENTS
@@ -22,8 +23,13 @@ fn judged(run: &Run) -> Report {
     crate::analyses().report(run, None).report
 }
 
+/// What a user's own table holds about an experiment.
+fn own(experiment: &Experiment<'_>, text: &str) -> Result<Run, String> {
+    read(&(experiment.describe)(), experiment.formats, "own.csv", text)
+}
+
 fn wrong(name: &str, text: &str) -> String {
-    read(named(name), "own.csv", text).unwrap_err()
+    own(named(name), text).unwrap_err()
 }
 
 /// One that nobody shows is a dead file.
@@ -49,7 +55,7 @@ fn every_file_is_a_table_of_a_question_and_is_listed() {
 #[test]
 fn every_table_is_judged_and_claims_no_interval_it_cannot_have() {
     for (experiment, table) in tables() {
-        let report = judged(&table.run(experiment));
+        let report = judged(&table.run(&(experiment.describe)(), experiment.formats));
         assert_eq!(report.answers.iter().filter(|answer| answer.headline).count(), 1, "{}", table.file);
         // The one table with repetitions enough; that of thrash is judged by a threshold, and says so.
         for answer in &report.answers {
@@ -115,7 +121,8 @@ fn a_wrong_figure_in_a_table_is_seen() {
 fn the_same_text_from_a_file_is_judged_alike() {
     for (experiment, table) in tables().filter(|(_, table)| table.unweighed.is_none()) {
         let [own, published] =
-            [read(experiment, "own.csv", table.csv).unwrap(), table.run(experiment)].map(|run| judged(&run));
+            [own(experiment, table.csv).unwrap(), table.run(&(experiment.describe)(), experiment.formats)]
+                .map(|run| judged(&run));
         let verdicts = |report: &Report| {
             let verdict = |answer: &tenbin_model::Answer| (answer.verdict, answer.figures.clone());
             report.answers.iter().map(verdict).collect::<Vec<_>>()
@@ -135,7 +142,7 @@ fn a_matrix_of_ones_own_is_judged() {
             text.push_str(&format!("{reader},{home},{},256,16\n", far + noise));
         }
     }
-    let report = judged(&read(named("numa"), "own.csv", &text).unwrap());
+    let report = judged(&own(named("numa"), &text).unwrap());
     let answer = &report.answers[0];
     assert_eq!(answer.verdict, Verdict::Different, "{}", answer.sentence);
     assert!(
@@ -160,7 +167,7 @@ fn lines(far: f64) -> String {
 
 #[test]
 fn pairs_of_cpus_fall_into_the_classes_of_the_table() {
-    let answer = |text: &str| judged(&read(named("c2c"), "own.csv", text).unwrap()).answers.swap_remove(0);
+    let answer = |text: &str| judged(&own(named("c2c"), text).unwrap()).answers.swap_remove(0);
     let far = answer(&lines(90.0));
     assert_eq!(far.verdict, Verdict::Different, "{}", far.sentence);
     assert!(far.sentence.contains("that share one L3 (12 pairs)"), "{}", far.sentence);
@@ -182,7 +189,7 @@ fn the_knees_of_a_curve_of_ones_own_are_seen() {
             text.push_str(&format!("{},{}\n", 1_u64 << power, time + 0.001 * (block * power % 7) as f64));
         }
     }
-    let report = judged(&read(named("caches"), "own.csv", &text).unwrap());
+    let report = judged(&own(named("caches"), &text).unwrap());
     let sentences: Vec<&str> = report.answers.iter().map(|answer| answer.sentence.as_str()).collect();
     let sees = |knee: &str| sentences.iter().any(|sentence| sentence.contains(&format!("a knee at {knee}")));
     assert!(sees("32 KiB") && sees("1 MiB"), "{sentences:?}");
@@ -200,7 +207,7 @@ fn repetitions_of_an_export_are_weighed() {
         }
         text.push_str("null,elsewhere,left,0,1\n");
     }
-    let report = judged(&read(named("atomics"), "own.csv", &text).unwrap());
+    let report = judged(&own(named("atomics"), &text).unwrap());
     assert_eq!(report.answers.len(), 1);
     let answer = &report.answers[0];
     assert_eq!((answer.verdict, answer.cell.as_str()), (Verdict::Different, "at 2 threads"));
@@ -277,14 +284,14 @@ proptest! {
         ), 1..60)
     ) {
         let experiment = &EXPERIMENTS[which];
-        let all: Vec<&Format> = formats(experiment).collect();
+        let all: Vec<&Format> = with_epochs(experiment.formats).collect();
         let titles = all[form % all.len()].titles;
         let mut text = titles.join(",");
         for row in fields.chunks_exact(titles.len()) {
             let row: Vec<String> = row.iter().map(|field| format!("\"{field}\"")).collect();
             text.push_str(&format!("\n{}", row.join(",")));
         }
-        if let Ok(run) = read(experiment, "own.csv", &text) {
+        if let Ok(run) = own(experiment, &text) {
             let reported = crate::analyses().report(&run, None);
             prop_assert!(!reported.report.answers.is_empty());
             prop_assert!(!reported.sheets[0].text(80).is_empty());

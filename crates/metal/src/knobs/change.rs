@@ -152,7 +152,7 @@ fn content<'a>(path: &CStr, buffer: &'a mut [u8; LARGEST]) -> Result<&'a [u8], E
 
 /// Writes a setting. Some are busy for a moment, as the parameters of a CPU's deadline server are while its
 /// scheduling domain is made anew.
-pub(crate) fn write_to(path: &CStr, value: &[u8]) -> Result<(), Errno> {
+pub(super) fn write_to(path: &CStr, value: &[u8]) -> Result<(), Errno> {
     let file = open(path, OFlags::WRONLY | OFlags::TRUNC | OFlags::CLOEXEC, Mode::empty())?;
     for _ in 0..BUSY {
         match write(&file, value) {

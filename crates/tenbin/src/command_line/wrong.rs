@@ -6,8 +6,9 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use tenbin_lab::survey::names;
-use tenbin_model::Order;
 use tenbin_model::words::comma;
+
+use crate::spelling::near;
 
 /// The error in words, for the command line `words`.
 pub fn in_words(mut error: clap::Error, command: &mut clap::Command, words: &[OsString]) -> String {
@@ -191,16 +192,4 @@ fn deepest<'a>(command: &'a clap::Command, words: &[OsString]) -> (&'a clap::Com
         }
     }
     (below, path)
-}
-
-/// The names that may have been meant by `word`, nearest first: those that one mistake in three letters turns
-/// into it, or one in a short word.
-pub fn near(word: &str, names: &[String]) -> Vec<String> {
-    let mut near: Vec<(usize, &String)> = names
-        .iter()
-        .map(|name| (strsim::osa_distance(word, name), name))
-        .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
-        .collect();
-    near.order();
-    near.into_iter().map(|(_, name)| name.clone()).collect()
 }

@@ -11,8 +11,8 @@ use tenbin_model::Run;
 use tenbin_model::words::comma;
 use tenbin_store::{Attempt, Error, Label, Lookup, RunId, Store, Task};
 
-use crate::command_line::near;
 use crate::output::{Exit, Trouble, say};
+use crate::spelling::near;
 
 /// Opens the user's store and creates it where there is none.
 pub fn open() -> Result<Store, Trouble> {

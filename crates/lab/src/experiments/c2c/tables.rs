@@ -9,7 +9,6 @@ use tenbin_model::{
 };
 
 use super::describe;
-use crate::engine::unmeasured;
 use crate::published::{Format, OnMachine, Reading};
 
 pub(super) const FORMATS: &[Format] = &[Format {
@@ -76,7 +75,7 @@ fn cell((one, other): (Cpu, Cpu), control: Option<u32>, times: &[f64]) -> Cell {
         cpu: one,
         ..Sample::default()
     };
-    Cell { samples: (0..).zip(times).map(sample).collect(), ..unmeasured(arrangement) }
+    Cell { samples: (0..).zip(times).map(sample).collect(), ..Cell::unmeasured(arrangement) }
 }
 
 /// CPUs by the last cache that they share; nothing else of them is known.

@@ -7,7 +7,6 @@ use tenbin_model::{
 };
 
 use super::{describe, variant};
-use crate::engine::unmeasured;
 use crate::published::{Format, OnMachine, Reading};
 
 pub(super) const FORMATS: &[Format] = &[Format {
@@ -42,7 +41,7 @@ fn curve(rows: &Rows, machine: Machine) -> OnMachine {
         ..Arrangement::default()
     };
     let samples = (0..).zip(samples).map(|(order, sample)| Sample { order, ..sample }).collect();
-    let cell = Cell { samples, ..unmeasured(arrangement) };
+    let cell = Cell { samples, ..Cell::unmeasured(arrangement) };
     let descriptor = Descriptor { variants, ..describe() };
     Ok((machine, Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }))
 }

@@ -9,7 +9,6 @@ use tenbin_model::{
 };
 
 use super::{BY_CHASE, BY_STORES, again, by_chase, by_stores, describe};
-use crate::engine::unmeasured;
 use crate::published::{self, Claim, Figure, Format, OnMachine, Reading, Table};
 
 pub(super) const TABLES: &[Table] = &[Table {
@@ -130,7 +129,7 @@ fn trial(label: &str, rows: &Rows, variants: Vec<Variant>, samples: Vec<Sample>)
         headline: true,
         ..Arrangement::default()
     };
-    let cell = Cell { samples, ..unmeasured(arrangement) };
+    let cell = Cell { samples, ..Cell::unmeasured(arrangement) };
     let descriptor = Descriptor { variants, published: Vec::new(), ..describe() };
     Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() }
 }

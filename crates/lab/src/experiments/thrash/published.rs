@@ -9,7 +9,6 @@ use tenbin_model::{
 };
 
 use super::{PRIVATE, SHARED, describe};
-use crate::engine::unmeasured;
 use crate::published::{self, Claim, Figure, Format, OnMachine, Reading, Table};
 
 /// Lines that each thread writes: the published program goes 2³⁰/lines times over its lines.
@@ -147,5 +146,5 @@ fn cell(machine: &Machine, row: &Row, headline: bool) -> Result<Cell, WrongCell>
         ..Arrangement::default()
     };
     let samples = vec![sample(0, PRIVATE, "private_s")?, sample(1, SHARED, "shared_s")?];
-    Ok(Cell { samples, ..unmeasured(arrangement) })
+    Ok(Cell { samples, ..Cell::unmeasured(arrangement) })
 }

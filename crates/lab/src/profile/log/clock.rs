@@ -1,7 +1,5 @@
 //! Stamps of lines, as nanoseconds of one clock.
 
-use super::line::{number, seconds};
-
 /// When a line was begun, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
@@ -115,4 +113,31 @@ impl Clock {
         }
         self.midnights * DAY + nanoseconds
     }
+}
+
+/// The natural number that a text begins with, and how many digits it has: at most 19.
+pub(super) fn number(text: &[u8]) -> Option<(u64, usize)> {
+    // One loop, as each line has several: what is built to be small has no closure inlined.
+    let (mut value, mut digits) = (0_u64, 0);
+    while let Some(digit @ b'0'..=b'9') = text.get(digits) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        digits += 1;
+    }
+    (1..20).contains(&digits).then_some((value, digits))
+}
+
+/// A length of time in nanoseconds, from seconds and their decimals: `12`, `12.345`; how many decimals there
+/// are and how many letters. None above 317 years.
+pub(super) fn seconds(text: &[u8]) -> Option<(u64, u8, usize)> {
+    let (whole, digits) = number(text)?;
+    if whole > 9_999_999_999 {
+        return None;
+    }
+    if text.get(digits) != Some(&b'.') {
+        return Some((whole * 1_000_000_000, 0, digits));
+    }
+    let (part, decimals) = number(&text[digits + 1..])?;
+    let decimals = u8::try_from(decimals).ok().filter(|&decimals| decimals <= 9)?;
+    let nanoseconds = whole * 1_000_000_000 + part * 10_u64.pow(9 - u32::from(decimals));
+    Some((nanoseconds, decimals, digits + 1 + usize::from(decimals)))
 }

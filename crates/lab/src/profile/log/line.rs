@@ -1,7 +1,7 @@
 //! One line of strace, as `printleader`, `syscall_exiting_trace` and `print_event_exit` of its source write
 //! it (`src/strace.c` and `src/syscall.c`, releases 6.1 to 7.2).
 
-use super::clock::Stamp;
+use super::clock::{Stamp, number, seconds};
 
 /// The largest number that Linux gives a thread (`PID_MAX_LIMIT` on 64 bits); a larger one is seconds.
 const LARGEST_THREAD: u64 = 1 << 22;
@@ -172,33 +172,6 @@ fn prefixed(line: &[u8]) -> Option<Prefix<'_>> {
 fn named(text: &[u8]) -> Option<(Option<&[u8]>, usize)> {
     let end = text.iter().take(80).position(|&byte| byte == b'>')?;
     Some((Some(&text[1..end]), end + 1))
-}
-
-/// The natural number that a text begins with, and how many digits it has: at most 19.
-pub(super) fn number(text: &[u8]) -> Option<(u64, usize)> {
-    // One loop, as each line has several: what is built to be small has no closure inlined.
-    let (mut value, mut digits) = (0_u64, 0);
-    while let Some(digit @ b'0'..=b'9') = text.get(digits) {
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-        digits += 1;
-    }
-    (1..20).contains(&digits).then_some((value, digits))
-}
-
-/// A length of time in nanoseconds, from seconds and their decimals: `12`, `12.345`; how many decimals there
-/// are and how many letters. None above 317 years.
-pub(super) fn seconds(text: &[u8]) -> Option<(u64, u8, usize)> {
-    let (whole, digits) = number(text)?;
-    if whole > 9_999_999_999 {
-        return None;
-    }
-    if text.get(digits) != Some(&b'.') {
-        return Some((whole * 1_000_000_000, 0, digits));
-    }
-    let (part, decimals) = number(&text[digits + 1..])?;
-    let decimals = u8::try_from(decimals).ok().filter(|&decimals| decimals <= 9)?;
-    let nanoseconds = whole * 1_000_000_000 + part * 10_u64.pow(9 - u32::from(decimals));
-    Some((nanoseconds, decimals, digits + 1 + usize::from(decimals)))
 }
 
 const UNFINISHED: &[u8] = b"<unfinished ...>";

@@ -3,7 +3,7 @@
 
 use tenbin_model::words::and;
 
-use super::line::{number, seconds};
+use super::clock::{number, seconds};
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

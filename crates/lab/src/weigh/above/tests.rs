@@ -3,7 +3,6 @@ use rand_pcg::Pcg64Mcg;
 use tenbin_model::{Ended, Machine, Quantity, Trial, Verdict};
 
 use super::*;
-use crate::engine::unmeasured;
 use crate::weigh::{COMMANDS, Question};
 
 /// What two commands are said to need above `start`, measured on a machine that is made up: `work` is what
@@ -38,7 +37,7 @@ fn weighed(work: [f64; 2], blocks: u32, seed: u64) -> Answer {
             });
         }
     }
-    let cell = Cell { ended: Some(Ended::Budget), samples, ..unmeasured(weighing.arrangement.clone()) };
+    let cell = Cell { ended: Some(Ended::Budget), samples, ..Cell::unmeasured(weighing.arrangement.clone()) };
     let trial =
         Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
     COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0)
@@ -89,7 +88,7 @@ fn memory_that_is_no_more_than_that_of_the_start_is_refused() {
             });
         }
     }
-    let cell = Cell { ended: Some(Ended::Budget), samples, ..unmeasured(weighing.arrangement.clone()) };
+    let cell = Cell { ended: Some(Ended::Budget), samples, ..Cell::unmeasured(weighing.arrangement.clone()) };
     let trial =
         Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
     let answer = COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0);

@@ -17,11 +17,12 @@ use tenbin_document::words::capitalised;
 use tenbin_document::{Document, Table};
 use tenbin_model::{
     Cell, CheckReport, CheckedQuestion, ClaimOutcome, Comparison, Descriptor, Ended, JudgedClaim, Machine,
-    Picoseconds, Purpose, Quantity, Refusal, Role, Trial, VariantIndex,
+    Order, Picoseconds, Purpose, Quantity, Refusal, Role, Trial, VariantIndex,
 };
 
-use super::grammar::{Claim, Kind};
+use super::grammar::{Claim, Kind, positive};
 use super::{Claims, question};
+use crate::weigh::Values;
 use crate::weigh::analysis::{COLUMN, ROW, SCOPE, table as commands};
 use bench::Bench;
 
@@ -268,6 +269,27 @@ fn variants(descriptor: &Descriptor, command: usize) -> Vec<VariantIndex> {
     let measured = descriptor.numbered_variants().filter(|(_, variant)| variant.role == Role::Measured);
     let own = measured.filter(|(_, variant)| variant.coordinate(COLUMN) == Some(command as u64));
     own.map(|(index, _)| index).collect()
+}
+
+/// The variants of a command that differ in one parameter alone, by its value, in ascending order.
+fn groups(descriptor: &Descriptor, command: usize, parameter: &str) -> Vec<Vec<(f64, VariantIndex)>> {
+    let mut groups: Vec<(Values, Vec<(f64, VariantIndex)>)> = Vec::new();
+    for variant in variants(descriptor, command) {
+        let (own, rest): (Vec<_>, Vec<_>) =
+            descriptor[variant].parameters.iter().cloned().partition(|(name, _)| name == parameter);
+        let Some(value) = own.first().and_then(|(_, value)| positive(value)) else { continue };
+        match groups.iter_mut().find(|(known, _)| *known == rest) {
+            Some((_, group)) => group.push((value, variant)),
+            None => groups.push((rest, vec![(value, variant)])),
+        }
+    }
+    let sorted = groups.into_iter().map(|(_, mut group)| {
+        group.order_by(|one, other| one.0.total_cmp(&other.0));
+        // A value that is given twice has no distance to itself.
+        group.dedup_by(|one, other| one.0 == other.0);
+        group
+    });
+    sorted.collect()
 }
 
 /// Two commands with the same values, `one` to the right: a ratio is then that of `one` over `other`.

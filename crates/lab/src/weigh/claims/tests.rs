@@ -3,7 +3,7 @@ use std::path::Path;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_model::{
-    ClaimOutcome, Ended, Gauge, JudgedClaim, Picoseconds, Reading, Sample, Trial, VariantIndex,
+    Cell, ClaimOutcome, Ended, Gauge, JudgedClaim, Picoseconds, Reading, Sample, Trial, VariantIndex,
 };
 
 use super::*;
@@ -174,7 +174,7 @@ fn trial(question: &AskedQuestion, cost: &dyn Fn(usize) -> f64, blocks: u32, see
     const SPREAD: f64 = 0.02;
     let weighing = question.weighing.as_ref().unwrap();
     let descriptor = weighing.descriptor.clone();
-    let mut cell = crate::engine::unmeasured(weighing.arrangement.clone());
+    let mut cell = Cell::unmeasured(weighing.arrangement.clone());
     let family = CLAIMS.family(&descriptor, 0);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     for block in 0..blocks {

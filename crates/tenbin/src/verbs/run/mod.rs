@@ -18,9 +18,9 @@ use tenbin_store::Label;
 use tenbin_store::neighbours::reading;
 
 use super::{Outlet, Schema, Verb, Work, calibrate, json, label, processes as count};
-use crate::command_line::near;
 use crate::measurement;
 use crate::output::{self, Answer, Exit, Trouble};
+use crate::spelling::near;
 use crate::store::{self, Keeper};
 use crate::terminal;
 

@@ -8,7 +8,6 @@ use tenbin_model::{Arrangement, Comparison, Ended, Picoseconds, Quantity, Run, S
 
 use super::super::{FLAGS, SWAP};
 use super::*;
-use crate::engine::unmeasured;
 
 fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     Transfers.judge(machine, trial).answers
@@ -59,7 +58,7 @@ fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
             headline: one == cpus[0] && other == cpus[1] && control.is_empty(),
             ..Arrangement::default()
         };
-        Cell { samples, ended: Some(Ended::Budget), ..unmeasured(arrangement) }
+        Cell { samples, ended: Some(Ended::Budget), ..Cell::unmeasured(arrangement) }
     };
     let cells = places.into_iter().map(&mut cell).collect();
     let descriptor =

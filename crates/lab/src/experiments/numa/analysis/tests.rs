@@ -3,7 +3,6 @@
 use tenbin_model::{Arrangement, Descriptor, Picoseconds, Sample, VariantIndex};
 
 use super::*;
-use crate::engine::unmeasured;
 
 const MIB: u64 = 1 << 20;
 
@@ -44,7 +43,7 @@ fn answer(
         ..Arrangement::default()
     };
     let descriptor = Descriptor { analysis: Nearness.name().into(), variants, ..Descriptor::default() };
-    let cell = Cell { samples, ..unmeasured(arrangement) };
+    let cell = Cell { samples, ..Cell::unmeasured(arrangement) };
     let trial = Trial { descriptor, refusal: None, cells: vec![cell], findings: Vec::new() };
     let mut answers = Nearness.judge(&machine, &trial).answers;
     assert_eq!(answers.len(), 1);

@@ -12,8 +12,7 @@ use tenbin_stats::sequential::Plan;
 use tenbin_stats::sign;
 
 use super::figures::{contradicted, ends, exactly, figure, further, in_words, of_interval};
-use super::growth::groups;
-use super::{ENOUGH_RUNS, pairs, variants};
+use super::{ENOUGH_RUNS, groups, pairs, variants};
 use crate::weigh::analysis::{COLUMN, least_peak, uncounted};
 use crate::weigh::claims::Vocabulary;
 use crate::weigh::claims::grammar::{Bounds, Claim, Kind};

@@ -1,14 +1,12 @@
 //! Whether what a command needs grows with a parameter as a law says.
 
 use tenbin_document::words::counted;
-use tenbin_model::{ClaimOutcome, Descriptor, Interval, Order, Quantity, VariantIndex};
+use tenbin_model::{ClaimOutcome, Interval, Quantity, VariantIndex};
 
 use super::bench::{Bench, Part};
 use super::figures::{ends, figure, further, in_words, of_interval, plainly};
-use super::variants;
-use crate::weigh::Values;
 use crate::weigh::analysis::unseen;
-use crate::weigh::claims::grammar::{Bounds, positive};
+use crate::weigh::claims::grammar::Bounds;
 
 /// How far from its power the exponent of a law may lie: from linear it is told from n·√n.
 const EXPONENT: f64 = 0.25;
@@ -103,28 +101,3 @@ impl Bench<'_> {
 
 /// A value of a parameter, what it was measured of, and the median there.
 type Point = (f64, VariantIndex, (Interval, f64, usize));
-
-/// The variants of a command that differ in one parameter alone, by its value, in ascending order.
-pub(super) fn groups(
-    descriptor: &Descriptor,
-    command: usize,
-    parameter: &str,
-) -> Vec<Vec<(f64, VariantIndex)>> {
-    let mut groups: Vec<(Values, Vec<(f64, VariantIndex)>)> = Vec::new();
-    for variant in variants(descriptor, command) {
-        let (own, rest): (Vec<_>, Vec<_>) =
-            descriptor[variant].parameters.iter().cloned().partition(|(name, _)| name == parameter);
-        let Some(value) = own.first().and_then(|(_, value)| positive(value)) else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == rest) {
-            Some((_, group)) => group.push((value, variant)),
-            None => groups.push((rest, vec![(value, variant)])),
-        }
-    }
-    let sorted = groups.into_iter().map(|(_, mut group)| {
-        group.order_by(|one, other| one.0.total_cmp(&other.0));
-        // A value that is given twice has no distance to itself.
-        group.dedup_by(|one, other| one.0 == other.0);
-        group
-    });
-    sorted.collect()
-}

@@ -1,0 +1,44 @@
+//! What the files of all other tools take from a recording: its threads, times in nanoseconds, and words.
+
+use tenbin_model::stacks::State;
+use tenbin_model::{Order, Picoseconds, Stacks};
+
+/// What stands as the innermost frame of a thread that is on no CPU, in files that know only stacks.
+pub(super) fn mark(state: State) -> Option<&'static str> {
+    match state {
+        State::OnCpu => None,
+        State::Queued => Some("[queued]"),
+        State::Blocked => Some("[blocked]"),
+    }
+}
+
+/// What stands in place of a stack that could not be walked.
+pub(super) const UNKNOWN: &str = "[unknown]";
+
+/// Whole nanoseconds: those of a recording are.
+pub(super) fn nanoseconds(time: Picoseconds) -> u64 {
+    time.0 / 1000
+}
+
+/// The places of the samples of each thread, in the order of time.
+pub(super) fn by_thread(stacks: &Stacks) -> Vec<Vec<usize>> {
+    let mut threads = vec![Vec::new(); stacks.threads.len()];
+    for (sample, place) in stacks.samples.iter().zip(0..) {
+        threads[sample.thread as usize].push(place);
+    }
+    for places in &mut threads {
+        places.order_by_key(|&place| (stacks.samples[place].at, place));
+    }
+    threads
+}
+
+/// The command as a title.
+pub(super) fn title(stacks: &Stacks) -> String {
+    stacks.command.join(" ")
+}
+
+/// A thread as a title.
+pub(super) fn thread(stacks: &Stacks, place: usize) -> String {
+    let thread = &stacks.threads[place];
+    format!("{} {}", thread.name, thread.thread)
+}
