@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use spinner::Spinner;
 use tally::{Question, Row, Tool};
+use tenbin_model::Report;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::{Command, Output, status_in_words};
 use xtask::failure::Failure;
@@ -341,23 +342,13 @@ fn weighed(output: &Output) -> Result<Finding, Failure> {
         let reason = format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end());
         return Err(Failure::new("ask tenbin to weigh", reason, "ask tenbin by hand"));
     }
-    let report: Value =
+    let report: Report =
         serde_json::from_str(&output.text).map_err(|error| unreadable("tenbin", &error.to_string()))?;
-    reported(&report).ok_or_else(|| unreadable("tenbin", "its report has not one answer with a verdict"))
-}
-
-fn reported(report: &Value) -> Option<Finding> {
-    let [answer] = report["answers"].as_array()?.as_slice() else { return None };
-    match answer["verdict"].as_str()? {
-        "different" => {
-            // The cost of the second command over that of the first.
-            let ratio = answer["evidence"]["ratio"].as_f64()?;
-            Some(Finding::Slower(usize::from(ratio > 1.0)))
-        }
-        "equivalent" => Some(Finding::Same),
-        "refused" => Some(Finding::Refused),
+    let finding = match report.answers.as_slice() {
+        [answer] => Finding::of(answer.verdict, answer.evidence.as_ref()),
         _ => None,
-    }
+    };
+    finding.ok_or_else(|| unreadable("tenbin", "its report has not one answer with a verdict"))
 }
 
 /// What the times of an export of hyperfine amount to, by the rule of its repository.
@@ -434,23 +425,6 @@ mod tests {
     }
 
     #[test]
-    fn a_report_with_one_answer_is_a_finding() {
-        let report = |verdict: &str, ratio: f64| json!({"answers": [{"verdict": verdict, "evidence": {"ratio": ratio}}]});
-        for (verdict, ratio, expected) in [
-            ("different", 1.01, Some(Finding::Slower(1))),
-            ("different", 0.99, Some(Finding::Slower(0))),
-            ("equivalent", 1.001, Some(Finding::Same)),
-            ("refused", 1.0, Some(Finding::Refused)),
-            ("perhaps", 1.0, None),
-        ] {
-            assert_eq!(reported(&report(verdict, ratio)), expected, "{verdict}");
-        }
-        assert_eq!(reported(&json!({"answers": [{"verdict": "refused"}]})), Some(Finding::Refused));
-        assert_eq!(reported(&json!({"answers": []})), None);
-        assert_eq!(reported(&json!({"answers": [{"verdict": "different"}]})), None);
-    }
-
-    #[test]
     fn an_export_of_hyperfine_is_judged_by_welch() {
         let export = |left: &[f64], right: &[f64]| {
             exported(&json!({"results": [{"times": left}, {"times": right}]}).to_string())
@@ -464,16 +438,14 @@ mod tests {
     }
 
     #[test]
-    fn another_exit_of_tenbin_than_an_answer_is_a_failure() {
+    fn what_is_no_report_of_tenbin_is_a_failure() {
         let output = |code, text: &str| Output {
             code: Some(code),
             text: text.into(),
             diagnostics: "why".into(),
             time: Duration::ZERO,
         };
-        let refused = r#"{"answers": [{"verdict": "refused"}]}"#;
-        assert_eq!(weighed(&output(REFUSED, refused)).expect("a refusal is a finding"), Finding::Refused);
-        for (code, text) in [(4, refused), (0, ""), (0, "{}")] {
+        for (code, text) in [(4, "{}"), (0, ""), (0, "{}"), (REFUSED, "{}")] {
             assert!(weighed(&output(code, text)).is_err(), "{code} {text}");
         }
     }

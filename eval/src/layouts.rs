@@ -6,13 +6,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
+use tenbin_model::{Evidence, Interval, Report, Verdict};
 use xtask::architecture::Architecture;
 use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
 use crate::commands::absolute;
+use crate::tally::word;
 
 /// By how much tenbin may take longer than it was given before it is ended.
 const GRACE: Duration = Duration::from_secs(120);
@@ -44,10 +45,9 @@ pub(crate) struct Arguments {
 /// What a weighing answered.
 #[derive(Clone, Debug, PartialEq)]
 struct Answer {
-    verdict: String,
+    verdict: Verdict,
     ratio: f64,
-    low: f64,
-    high: f64,
+    interval: Interval,
 }
 
 /// Prints a row for each pair.
@@ -92,22 +92,17 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
 
 /// The first answer of a report; none where it was refused without figures.
 fn answer(text: &str) -> Option<Answer> {
-    let report: Value = serde_json::from_str(text).ok()?;
-    let answer = report["answers"].get(0)?;
-    let evidence = &answer["evidence"];
-    Some(Answer {
-        verdict: answer["verdict"].as_str()?.to_owned(),
-        ratio: evidence["ratio"].as_f64()?,
-        low: evidence["interval"]["low"].as_f64()?,
-        high: evidence["interval"]["high"].as_f64()?,
-    })
+    let report: Report = serde_json::from_str(text).ok()?;
+    let answer = report.answers.into_iter().next()?;
+    let Evidence { ratio, interval, .. } = answer.evidence?;
+    Some(Answer { verdict: answer.verdict, ratio, interval })
 }
 
 impl Answer {
     /// The verdict, and of a difference who is dearer. None where it was refused.
-    fn claim(&self) -> Option<(&str, bool)> {
-        let different = self.verdict == "different";
-        (self.verdict != "refused").then_some((&self.verdict, different && self.ratio > 1.0))
+    fn claim(&self) -> Option<(Verdict, bool)> {
+        let different = self.verdict == Verdict::Different;
+        (self.verdict != Verdict::Refused).then_some((self.verdict, different && self.ratio > 1.0))
     }
 }
 
@@ -120,13 +115,14 @@ fn row(name: &str, whole: Option<&Answer>, single: &[Answer]) -> String {
         let claims = answer.claim().zip(whole.claim());
         claims.is_some_and(|(own, whole)| own != whole)
     };
-    let elsewhere = |answer: &&Answer| answer.high < whole.low || answer.low > whole.high;
+    let (own, other) = (whole.interval, |answer: &Answer| answer.interval);
+    let elsewhere = |answer: &&Answer| other(answer).high < own.low || other(answer).low > own.high;
     format!(
         "| {name} | {}: {} | {} to {} | {} | {} and {} | {} | {} |",
-        whole.verdict,
+        word(whole.verdict),
         percent(whole.ratio),
-        percent(whole.low),
-        percent(whole.high),
+        percent(own.low),
+        percent(own.high),
         single.len(),
         percent(least),
         percent(most),
@@ -141,26 +137,22 @@ mod tests {
 
     #[test]
     fn a_single_layout_may_say_otherwise_or_lie_elsewhere() {
-        let answer = |verdict: &str, low: f64, high: f64| {
-            let report = format!(
-                r#"{{"answers": [{{"verdict": "{verdict}", "evidence":
-                    {{"ratio": {}, "interval": {{"low": {low}, "high": {high}}}}}}}]}}"#,
-                (low + high) / 2.0
-            );
-            answer(&report).expect("it has figures")
+        let answer = |verdict, low: f64, high: f64| Answer {
+            verdict,
+            ratio: (low + high) / 2.0,
+            interval: Interval { low, high },
         };
-        let whole = answer("different", 1.01, 1.03);
+        let whole = answer(Verdict::Different, 1.01, 1.03);
         let single = [
-            answer("different", 1.015, 1.025),
-            answer("different", 1.06, 1.08),
-            answer("different", 0.96, 0.98),
-            answer("equivalent", 0.99, 1.011),
-            answer("refused", 0.98, 1.02),
+            answer(Verdict::Different, 1.015, 1.025),
+            answer(Verdict::Different, 1.06, 1.08),
+            answer(Verdict::Different, 0.96, 0.98),
+            answer(Verdict::Equivalent, 0.99, 1.011),
+            answer(Verdict::Refused, 0.98, 1.02),
         ];
         assert_eq!(
             row("name", Some(&whole), &single),
             "| name | different: +2.0 % | +1.0 % to +3.0 % | 5 | -3.0 % and +7.0 % | 2 | 2 |"
         );
-        assert_eq!(super::answer(r#"{"answers": [{"verdict": "refused"}]}"#), None);
     }
 }

@@ -5,15 +5,15 @@
 //! the moment, so at most the level that `tenbin compare` states may be called different.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
-use serde_json::Value;
-
+use tenbin_analysis::across::{Across, Compared};
+use tenbin_model::{Report, Verdict};
 use xtask::architecture::{Architecture, Target};
 use xtask::command::{Command, status_in_words};
 use xtask::failure::Failure;
@@ -63,19 +63,25 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
         None => workspace.build(host, Profile::Dist)?,
     };
     let store = workspace.scratch("repeat")?.join("store.db");
-    let ask = |words: &[&str]| ask(host.command(&binary), &store, arguments, words);
+    let command = || host.command(&binary).variable("TENBIN_STORE", &store);
+    let compare = |one: &str, other: &str| -> Result<Vec<(String, Verdict)>, Failure> {
+        let text = ask(command(), arguments, &["compare", one, other, "--json"])?;
+        let across: Across = serde_json::from_str(&text).map_err(unread)?;
+        Ok(across.comparisons.into_iter().map(named).collect())
+    };
     let mut ids = Vec::new();
     for number in 1..=arguments.runs {
         let words: Vec<&str> = arguments.experiments.iter().map(String::as_str).collect();
-        let report = ask(&[&["run", "--quick", "--json"], words.as_slice()].concat())?;
-        let id = report["run"].as_str().ok_or_else(|| missing("run"))?.to_owned();
+        let words = [&["run", "--quick", "--json"], words.as_slice()].concat();
+        let report: Report = serde_json::from_str(&ask(command(), arguments, &words)?).map_err(unread)?;
+        let id = report.run.ok_or_else(|| unread("the run was not kept"))?;
         println!("run {number} of {}: {}", arguments.runs, &id[..12.min(id.len())]);
         ids.push(id);
     }
     let mut pairs = Tally::default();
     for (place, one) in ids.iter().enumerate() {
         for other in &ids[..place] {
-            pairs.count(&ask(&["compare", one, other, "--json"])?)?;
+            pairs.count(&compare(one, other)?);
         }
     }
     print!("\n{}", pairs.table("all pairs of runs"));
@@ -84,46 +90,44 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
     for _ in 0..arguments.halves {
         ids.shuffle(&mut random);
         let (one, other) = ids.split_at(ids.len() / 2);
-        halves.count(&ask(&["compare", &one.join(","), &other.join(","), "--json"])?)?;
+        halves.count(&compare(&one.join(","), &other.join(","))?);
     }
     print!("\n{}", halves.table("random halves"));
     Ok(if pairs.holds() && halves.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn missing(what: &str) -> Failure {
-    Failure::new("read what tenbin said", format!("there is no `{what}` in it"), "ask tenbin by hand")
+/// What tenbin answers in JSON.
+fn ask(tenbin: Command, arguments: &Arguments, words: &[&str]) -> Result<String, Failure> {
+    let command = tenbin.arguments(words).patience(Duration::from_secs(arguments.seconds));
+    let output = command.remedy("give it more time with --seconds").capture_quietly()?;
+    if !matches!(output.code, Some(0 | REFUSED)) {
+        return Err(unread(format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end())));
+    }
+    Ok(output.text)
 }
 
-fn ask(tenbin: Command, store: &Path, arguments: &Arguments, words: &[&str]) -> Result<Value, Failure> {
-    let command = tenbin.arguments(words).variable("TENBIN_STORE", store);
-    let command = command.patience(Duration::from_secs(arguments.seconds));
-    let output = command.remedy("give it more time with --seconds").capture_quietly()?;
-    let failure =
-        |reason: String| Failure::new(format!("ask tenbin to {}", words[0]), reason, "ask tenbin by hand");
-    if !matches!(output.code, Some(0 | REFUSED)) {
-        return Err(failure(format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end())));
-    }
-    serde_json::from_str(&output.text).map_err(|error| failure(error.to_string()))
+fn unread(reason: impl std::fmt::Display) -> Failure {
+    Failure::new("read what tenbin answers", reason, "ask tenbin by hand")
+}
+
+/// What a comparison is called, and its verdict.
+fn named(compared: Compared) -> (String, Verdict) {
+    let Compared { experiment, cell, left, right, verdict, .. } = compared;
+    (format!("{experiment} {cell}: {left} / {right}"), verdict)
 }
 
 impl Tally {
-    fn count(&mut self, across: &Value) -> Result<(), Failure> {
+    fn count(&mut self, comparisons: &[(String, Verdict)]) {
         self.sides += 1;
-        let mut any = false;
-        for compared in across["comparisons"].as_array().ok_or_else(|| missing("comparisons"))? {
-            let word = |key: &str| compared[key].as_str().ok_or_else(|| missing(key));
-            let name =
-                format!("{} {}: {} / {}", word("experiment")?, word("cell")?, word("left")?, word("right")?);
-            let verdict = match word("verdict")? {
-                "different" => 0,
-                "equivalent" => 1,
-                _ => 2,
+        for (name, verdict) in comparisons {
+            let place = match verdict {
+                Verdict::Different => 0,
+                Verdict::Equivalent => 1,
+                Verdict::Refused => 2,
             };
-            any |= verdict == 0;
-            self.by_comparison.entry(name).or_default()[verdict] += 1;
+            self.by_comparison.entry(name.clone()).or_default()[place] += 1;
         }
-        self.any += usize::from(any);
-        Ok(())
+        self.any += usize::from(comparisons.iter().any(|(_, verdict)| *verdict == Verdict::Different));
     }
 
     /// Whether no comparison, and no two sides, were called different more often than the level.
@@ -150,21 +154,13 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn across(verdict: &str) -> Value {
-        let compared =
-            json!({"experiment": "null", "cell": "in a loop", "left": "a", "right": "b", "verdict": verdict});
-        json!({ "comparisons": [compared] })
-    }
 
     fn tally(different: usize, refused: usize) -> Tally {
         let mut tally = Tally::default();
-        let verdicts =
-            std::iter::repeat_n("different", different).chain(std::iter::repeat_n("refused", refused));
-        verdicts.for_each(|verdict| tally.count(&across(verdict)).expect("it is a comparison"));
+        for (verdict, count) in [(Verdict::Different, different), (Verdict::Refused, refused)] {
+            (0..count).for_each(|_| tally.count(&[("null in a loop: a / b".into(), verdict)]));
+        }
         tally
     }
 
@@ -177,11 +173,5 @@ mod tests {
             table.starts_with("all pairs: 3, in 1 of them") && table.contains("| 1 | 0 | 2 |"),
             "{table}"
         );
-    }
-
-    #[test]
-    fn what_is_no_comparison_is_not_counted() {
-        assert!(Tally::default().count(&json!({})).is_err());
-        assert!(Tally::default().count(&json!({"comparisons": [{}]})).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! What verdicts on pairs whose truth is known amount to.
 
-use tenbin_model::Interval;
+use tenbin_model::{Evidence, Interval, Verdict};
 use tenbin_stats::order::Ordered;
 use tenbin_stats::proportion::clopper_pearson;
 
@@ -24,6 +24,27 @@ pub(crate) enum Finding {
     /// They are equivalent, or not called different.
     Same,
     Refused,
+}
+
+/// A verdict in a word.
+pub(crate) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Different => "different",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Refused => "refused",
+    }
+}
+
+impl Finding {
+    /// What a verdict of tenbin's amounts to; none where there are no figures of a difference.
+    pub(crate) fn of(verdict: Verdict, evidence: Option<&Evidence>) -> Option<Self> {
+        Some(match verdict {
+            // The cost of the second side over that of the first.
+            Verdict::Different => Self::Slower(usize::from(evidence?.ratio > 1.0)),
+            Verdict::Equivalent => Self::Same,
+            Verdict::Refused => Self::Refused,
+        })
+    }
 }
 
 /// What a finding is worth.
@@ -104,6 +125,33 @@ pub(crate) fn in_per_cent(interval: Option<Interval>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_is_a_finding_by_the_side_that_takes_longer() {
+        let evidence = |ratio| Evidence {
+            left: "a".into(),
+            right: "b".into(),
+            ratio,
+            interval: Interval { low: ratio, high: ratio },
+            family_level: 0.01,
+            family: 1,
+            level: 0.01,
+            blocks: 20,
+            detectable: 0.01,
+            margin: 0.01,
+            regimes: Vec::new(),
+        };
+        for (verdict, ratio, expected) in [
+            (Verdict::Different, 1.01, Finding::Slower(1)),
+            (Verdict::Different, 0.99, Finding::Slower(0)),
+            (Verdict::Equivalent, 1.001, Finding::Same),
+            (Verdict::Refused, 1.0, Finding::Refused),
+        ] {
+            assert_eq!(Finding::of(verdict, Some(&evidence(ratio))), Some(expected));
+        }
+        assert_eq!(Finding::of(Verdict::Refused, None), Some(Finding::Refused));
+        assert_eq!(Finding::of(Verdict::Different, None), None);
+    }
 
     #[test]
     fn only_the_slower_side_of_a_pair_may_be_named() {

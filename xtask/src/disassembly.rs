@@ -147,7 +147,7 @@ fn disassemble(
 
 /// A kernel with the given expectations, for tests.
 #[cfg(test)]
-fn kernel(instructions: &[&str]) -> table::Kernel {
+fn kernel(instructions: &[&str]) -> tenbin_model::Kernel {
     let instructions = instructions.iter().map(|&word| word.into()).collect();
-    table::Kernel { symbol: "tenbin_kernel_x".into(), name: "x".into(), instructions }
+    tenbin_model::Kernel { symbol: "tenbin_kernel_x".into(), name: "x".into(), instructions, available: true }
 }

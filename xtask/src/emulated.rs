@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::architecture::{Architecture, Target};
 use crate::command::{Command, status_in_words};
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
 use tenbin_model::words::semicolon;
+use tenbin_model::{CalibrationReport, Check, Report};
 
 /// The one thing asked was refused.
 const REFUSED: i32 = 3;
@@ -39,15 +38,14 @@ pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result
     }
     let (code, text, _) = ask(&["run", EXPERIMENT, "--json"])?;
     faults.extend(status_fault("`tenbin run --json`", code, REFUSED));
-    match serde_json::from_str(&text) {
-        Ok(report) => faults.extend(check_faults(&report)),
-        Err(error) => faults.push(format!("its report is no JSON: {error}")),
+    match serde_json::from_str::<Report>(&text) {
+        Ok(report) => faults.extend(check_faults(report.checks.iter().map(|it| &it.check))),
+        Err(error) => faults.push(format!("its report is none: {error}")),
     }
     let (code, text, _) = ask(&["calibrate", "--json"])?;
     faults.extend(status_fault("`tenbin calibrate --json`", code, REFUSED));
-    let refusal =
-        serde_json::from_str::<Value>(&text).ok().map(|report| report["refusal"]["reached"].clone());
-    if !refusal.as_ref().and_then(Value::as_str).is_some_and(|reached| reached.contains("emulated")) {
+    let refusal = serde_json::from_str::<CalibrationReport>(&text).ok().and_then(|report| report.refusal);
+    if !refusal.is_some_and(|refusal| refusal.reached.contains("emulated")) {
         faults.push(format!("`tenbin calibrate --json` does not say in JSON why it refuses: {text}"));
     }
     if faults.is_empty() {
@@ -70,19 +68,17 @@ fn label_fault(name: &str, text: &str) -> Option<String> {
 }
 
 /// Every check must come out as it should: met by what is measured, broken by what is planted.
-fn check_faults(report: &Value) -> Vec<String> {
-    let checks = report["checks"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn check_faults<'a>(checks: impl Iterator<Item = &'a Check>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut kinds = BTreeSet::new();
-    for entry in checks {
-        let (met, sabotage) = (entry["check"]["met"].as_bool(), entry["check"]["sabotage"].as_bool());
-        kinds.insert(sabotage);
-        if met.is_none() || sabotage.is_none() || met == sabotage {
-            faults.push(format!("the check came out wrong: {entry}"));
+    for check in checks {
+        kinds.insert(check.sabotage);
+        if !check.as_expected() {
+            faults.push(format!("the check came out wrong: {check:?}"));
         }
     }
     for (kind, word) in [(false, "measured"), (true, "planted")] {
-        if !kinds.contains(&Some(kind)) {
+        if !kinds.contains(&kind) {
             faults.push(format!("no {word} variant was checked"));
         }
     }
@@ -92,26 +88,29 @@ fn check_faults(report: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use tenbin_model::VariantIndex;
 
-    fn report(checks: &[(bool, bool)]) -> Value {
-        let checks =
-            checks.iter().map(|(met, sabotage)| json!({"check": {"met": met, "sabotage": sabotage}}));
-        json!({"checks": checks.collect::<Vec<_>>()})
+    fn faults(checks: &[(bool, bool)]) -> Vec<String> {
+        let check = |&(met, sabotage): &(bool, bool)| Check {
+            variant: VariantIndex::from(0),
+            sabotage,
+            seen: String::new(),
+            met,
+        };
+        check_faults(checks.iter().map(check).collect::<Vec<_>>().iter())
     }
 
     #[test]
     fn checks_that_came_out_right_pass() {
-        assert_eq!(check_faults(&report(&[(true, false), (false, true)])), Vec::<String>::new());
+        assert_eq!(faults(&[(true, false), (false, true)]), Vec::<String>::new());
     }
 
     #[test]
     fn checks_that_came_out_wrong_or_not_at_all_are_found() {
-        assert_eq!(check_faults(&report(&[(true, false), (false, true), (false, false)])).len(), 1);
-        assert_eq!(check_faults(&report(&[(true, false), (false, true), (true, true)])).len(), 1);
-        assert_eq!(check_faults(&report(&[(true, false)])), ["no planted variant was checked"]);
-        assert_eq!(check_faults(&json!({})).len(), 2);
-        assert_eq!(check_faults(&json!({"checks": [{"met": true}]})).len(), 3);
+        assert_eq!(faults(&[(true, false), (false, true), (false, false)]).len(), 1);
+        assert_eq!(faults(&[(true, false), (false, true), (true, true)]).len(), 1);
+        assert_eq!(faults(&[(true, false)]), ["no planted variant was checked"]);
+        assert_eq!(faults(&[]).len(), 2);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tenbin_model::{Answer, Evidence, Interval, Order, Quantity, Refusal, Run, Trial, Verdict};
 
 use crate::analysis::{Analyses, Basis};
@@ -38,7 +38,7 @@ pub struct Kept<'a> {
 }
 
 /// What the runs of two sides have to say to each other; what `tenbin compare --json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Across {
     /// Name and version of this shape.
     pub schema: String,
@@ -70,7 +70,7 @@ impl Across {
 }
 
 /// One comparison that runs of both sides made.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// Name of the experiment.
     pub experiment: String,
@@ -101,7 +101,7 @@ pub struct Compared {
 }
 
 /// What the runs of one side measured.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     /// How many runs made this comparison.
     pub runs: usize,
@@ -114,7 +114,7 @@ pub struct Side {
 }
 
 /// How many runs answered what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Those that answered "different".
     pub different: usize,
@@ -151,7 +151,7 @@ impl fmt::Display for Counts {
 }
 
 /// Runs of one question on one machine, the two that are compared among them.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// How many.
     pub runs: usize,

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`mod@unit`], [`sample`], [`experiment`], [`run`], [`finding`], [`verdict`], [`claim`],
 //! [`calibration`], [`machine`], [`topology`], [`sizes`], [`attribution`], [`blame`], [`profile`],
-//! [`stacks`], [`lines`], [`schema`], [`architecture`], [`elf`], [`order`], [`rows`], [`words`].
+//! [`stacks`], [`lines`], [`kernel`], [`schema`], [`architecture`], [`elf`], [`order`], [`rows`], [`words`].
 
 pub mod architecture;
 pub mod attribution;
@@ -15,6 +15,7 @@ pub mod claim;
 pub mod elf;
 pub mod experiment;
 pub mod finding;
+pub mod kernel;
 pub mod lines;
 pub mod machine;
 pub mod noise;
@@ -43,6 +44,7 @@ pub use experiment::{
     Variant, VariantIndex,
 };
 pub use finding::{Finding, Refusal};
+pub use kernel::Kernel;
 pub use machine::Machine;
 pub use noise::{Diagnosis, Noise, Remedies, Remedy};
 pub use order::Order;

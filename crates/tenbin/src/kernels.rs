@@ -3,8 +3,8 @@
 
 use std::ffi::OsString;
 
-use serde_json::json as value;
 use tenbin_metal::kernels;
+use tenbin_model::Kernel;
 
 use crate::output::{Answer, Trouble};
 use crate::verbs::json;
@@ -20,27 +20,18 @@ pub fn asked(words: &[OsString]) -> Option<bool> {
 
 /// The kernels of this binary: symbol, name, what the machine code must contain.
 pub fn kernels(as_json: bool) -> Result<Answer, Trouble> {
+    let row = |symbol: &str, name: &str, instructions: &[&str], available| Kernel {
+        symbol: symbol.into(),
+        name: name.into(),
+        instructions: instructions.iter().map(|&it| it.into()).collect(),
+        available,
+    };
     let additions = kernels::additions().iter().chain([kernels::lost_update()]);
-    let mut rows: Vec<serde_json::Value> = additions
-        .map(|addition| {
-            value!({
-                "symbol": addition.symbol, "name": addition.name,
-                "instructions": addition.instruction, "available": addition.is_supported(),
-            })
-        })
-        .collect();
-    rows.extend(kernels::LOOPS.iter().map(|counted| {
-        value!({
-            "symbol": counted.symbol, "name": counted.name,
-            "instructions": counted.instruction, "available": true,
-        })
-    }));
+    let additions = additions.map(|it| row(it.symbol, it.name, it.instruction, it.is_supported()));
+    let loops = kernels::LOOPS.iter().map(|it| row(it.symbol, it.name, it.instruction, true));
+    let rows: Vec<Kernel> = additions.chain(loops).collect();
     if as_json {
         return Ok(Answer::text(json(&rows)?));
     }
-    let lines = rows.iter().map(|row| {
-        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        format!("{:40}{}\n", text("symbol"), text("name"))
-    });
-    Ok(Answer::text(lines.collect()))
+    Ok(Answer::text(rows.iter().map(|row| format!("{:40}{}\n", row.symbol, row.name)).collect()))
 }

@@ -12,7 +12,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use tenbin_model::{Grid, Report};
 use tenbin_stats::order::Ordered;
 
 use super::Stand;
@@ -142,9 +142,10 @@ fn flags(stand: &Stand<'_>, pair: Pair) -> Result<Option<Flags>, Failure> {
             "run `tenbin run c2c` by hand",
         ));
     }
-    let report =
+    let report: Report =
         serde_json::from_str(&output.text).map_err(|error| unreadable("tenbin", &error.to_string()))?;
-    Ok(read_flags(&report, pair))
+    let grids: Vec<Grid> = report.answers.into_iter().flat_map(|answer| answer.grids).collect();
+    Ok(read_flags(&grids, pair))
 }
 
 /// What c2clat finds, held on the pair.
@@ -159,17 +160,13 @@ fn unreadable(who: &str, text: &str) -> Failure {
     Failure::new(format!("understand {who}"), text.trim_end(), remedy)
 }
 
-/// The figures of the pair in a report; `None` if there are none.
-fn read_flags(report: &Value, pair: Pair) -> Option<Flags> {
-    let answers = report["answers"].as_array()?.iter().filter(|answer| answer["experiment"] == "c2c");
-    let grids = answers.filter_map(|answer| answer["grids"].as_array()).flatten().collect::<Vec<_>>();
+/// The figures of the pair in the grids of a report; `None` if there are none.
+fn read_flags(grids: &[Grid], pair: Pair) -> Option<Flags> {
     let figure = |what: &str| {
-        let grid = grids.iter().find(|grid| grid["name"] == format!("{what} of {PROTOCOL}"))?;
-        let place = |labels: &Value, cpu: usize| {
-            labels.as_array()?.iter().position(|label| label.as_str() == Some(&cpu.to_string()))
-        };
-        let (row, column) = (place(&grid["rows"], pair.0)?, place(&grid["columns"], pair.1)?);
-        grid["values"][row][column].as_f64()
+        let grid = grids.iter().find(|grid| grid.name == format!("{what} of {PROTOCOL}"))?;
+        let place = |labels: &[String], cpu: usize| labels.iter().position(|it| *it == cpu.to_string());
+        let (row, column) = (place(&grid.rows, pair.0)?, place(&grid.columns, pair.1)?);
+        grid.values[row][column]
     };
     Some(Flags { median: figure("median")?, p5: figure("p5")?, p95: figure("p95")? })
 }
@@ -275,8 +272,6 @@ fn allowed(status: &str) -> Option<Pair> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use xtask::workspace::Workspace;
 
@@ -284,9 +279,10 @@ mod tests {
         Some(Flags { median, p5: median - 1.0, p95: median + 1.0 })
     }
 
-    fn grid(name: &str, value: f64) -> Value {
-        json!({"name": name, "unit": "ns", "rows": ["2", "5"], "columns": ["2", "5"],
-               "values": [[null, value], [value, null]]})
+    fn grid(name: &str, value: f64) -> Grid {
+        let [rows, columns] = [0; 2].map(|_| ["2", "5"].map(String::from).to_vec());
+        let values = vec![vec![None, Some(value)], vec![Some(value), None]];
+        Grid { name: name.into(), unit: "ns".into(), rows, columns, values }
     }
 
     #[test]
@@ -297,15 +293,13 @@ mod tests {
             grid("p5 of flags on two lines", 59.2),
             grid("p95 of flags on two lines", 66.4),
         ];
-        let report = |grids: &[Value]| json!({"answers": [{"experiment": "c2c", "grids": grids}]});
         let expected = Some(Flags { median: 60.2, p5: 59.2, p95: 66.4 });
         for pair in [Pair(2, 5), Pair(5, 2)] {
-            assert_eq!(read_flags(&report(&grids), pair), expected);
+            assert_eq!(read_flags(&grids, pair), expected);
         }
-        assert_eq!(read_flags(&report(&grids), Pair(2, 7)), None, "a CPU that was not asked");
-        assert_eq!(read_flags(&report(&grids), Pair(2, 2)), None, "a CPU with itself");
-        assert_eq!(read_flags(&report(&grids[..3]), Pair(2, 5)), None, "a figure is missing");
-        assert_eq!(read_flags(&json!({}), Pair(2, 5)), None);
+        assert_eq!(read_flags(&grids, Pair(2, 7)), None, "a CPU that was not asked");
+        assert_eq!(read_flags(&grids, Pair(2, 2)), None, "a CPU with itself");
+        assert_eq!(read_flags(&grids[..3], Pair(2, 5)), None, "a figure is missing");
     }
 
     #[test]

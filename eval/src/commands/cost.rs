@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::Value;
+use tenbin_model::Report;
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign::Estimate;
 
@@ -124,9 +124,8 @@ fn peak(stand: &Stand<'_>, runs: u64) -> Result<String, Failure> {
     let output = command.capture_quietly()?;
     let peak =
         output.diagnostics.lines().rev().find_map(|line| line.strip_prefix("peak ")?.parse::<u64>().ok());
-    let blocks = serde_json::from_str::<Value>(&output.text)
-        .ok()
-        .and_then(|report| report["answers"][0]["evidence"]["blocks"].as_u64());
+    let report = serde_json::from_str::<Report>(&output.text).ok();
+    let blocks = report.and_then(|report| Some(report.answers.first()?.evidence.as_ref()?.blocks));
     match (output.code, peak, blocks) {
         (Some(0 | super::REFUSED), Some(peak), Some(blocks)) => Ok(format!(
             "`tenbin weigh -r {runs} true true` had {:.1} MiB of memory at most, in {:.0} s, {blocks} blocks.\n",

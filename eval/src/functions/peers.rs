@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use serde_json::Value;
+use tenbin_model::Report;
 use xtask::architecture::{Architecture, Target};
 use xtask::command::Command;
 use xtask::failure::Failure;
@@ -96,13 +96,9 @@ fn tenbin(stand: &Stand<'_>, pair: &Pair, layout: Option<u32>) -> Result<Finding
 
 /// What a report of `tenbin weigh` says of its first pair.
 fn reported(text: &str) -> Option<Finding> {
-    let report: Value = serde_json::from_str(text).ok()?;
-    let answer = report["answers"].get(0)?;
-    Some(match answer["verdict"].as_str()? {
-        "different" => Finding::Slower(usize::from(answer["evidence"]["ratio"].as_f64()? > 1.0)),
-        "equivalent" => Finding::Same,
-        _ => Finding::Refused,
-    })
+    let report: Report = serde_json::from_str(text).ok()?;
+    let answer = report.answers.first()?;
+    Finding::of(answer.verdict, answer.evidence.as_ref())
 }
 
 fn tango(stand: &Stand<'_>, pair: &Pair, threshold: &str) -> Result<Finding, Failure> {
@@ -242,18 +238,5 @@ mod tests {
         assert_eq!(median(table, "left"), Some(20_250.0));
         assert_eq!(median(table, "right"), Some(951.5));
         assert_eq!(median(table, "middle"), None);
-    }
-
-    #[test]
-    fn a_report_names_the_dearer_side() {
-        let report = |verdict: &str, ratio: f64| {
-            reported(&format!(
-                r#"{{"answers": [{{"verdict": "{verdict}", "evidence": {{"ratio": {ratio}}}}}]}}"#
-            ))
-        };
-        assert_eq!(report("different", 1.1), Some(Finding::Slower(1)));
-        assert_eq!(report("different", 0.9), Some(Finding::Slower(0)));
-        assert_eq!(report("equivalent", 1.0), Some(Finding::Same));
-        assert_eq!(report("refused", 1.0), Some(Finding::Refused));
     }
 }

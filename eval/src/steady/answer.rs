@@ -4,15 +4,6 @@ use std::fmt;
 
 use tenbin_model::{Evidence, Figure, Verdict};
 
-/// A verdict in a word.
-pub(super) fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Different => "different",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Refused => "refused",
-    }
-}
-
 /// What was asked: two answers are about the same thing if their keys are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {

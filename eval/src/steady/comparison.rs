@@ -165,9 +165,9 @@ fn find<'a>(answers: &'a [Answer], key: &Key) -> Option<&'a Answer> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::word;
     use super::Verdict::{Different, Equivalent, Refused};
     use super::*;
+    use crate::tally::word;
 
     /// A verdict with its ratio, as it stands in the tables below.
     type Word = (Verdict, f64);

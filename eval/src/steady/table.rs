@@ -6,8 +6,8 @@ use tenbin_model::Report;
 use tenbin_model::machine::Observed;
 
 use super::Run;
-use super::answer::word;
 use super::comparison::{Contradiction, Quiet, Row};
+use crate::tally::word;
 
 /// Everything that the text tells of.
 pub(super) struct Table<'a> {

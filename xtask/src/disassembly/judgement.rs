@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use super::listing::Instruction;
-use super::table::Kernel;
 
 /// What an architecture calls the things that are forbidden.
 struct Words {
@@ -56,7 +55,7 @@ const RISCV64_BRANCHES: &[&str] = &["beq", "bne", "blt", "bge", "bgt", "ble"];
 /// Everything that is wrong with a kernel that lies at `bytes`.
 pub(super) fn faults(
     architecture: &str,
-    kernel: &Kernel,
+    kernel: &tenbin_model::Kernel,
     listing: &[Instruction],
     bytes: Range<u64>,
 ) -> Vec<String> {
@@ -104,7 +103,7 @@ fn forbidden(words: &Words, instruction: &Instruction, bytes: &Range<u64>) -> Op
 }
 
 /// What the table promises and the listing does not hold.
-fn missing(kernel: &Kernel, listing: &[Instruction]) -> Vec<String> {
+fn missing(kernel: &tenbin_model::Kernel, listing: &[Instruction]) -> Vec<String> {
     let mnemonics = listing.iter().map(|it| it.mnemonic.as_str()).collect::<Vec<_>>();
     let holds = |wanted: &str| {
         let wanted = wanted.split_whitespace().collect::<Vec<_>>();

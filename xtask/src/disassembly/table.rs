@@ -1,37 +1,17 @@
 //! The table of kernels that tenbin prints: what each must contain.
 
-use serde_json::Value;
+use tenbin_model::Kernel;
 
 use super::PREFIX;
 use crate::failure::Failure;
 
-/// One kernel's entry.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Kernel {
-    /// Its symbol in the binary.
-    pub(super) symbol: String,
-    /// What the user sees.
-    pub(super) name: String,
-    /// What must stand in its machine code, each a mnemonic or some in a row ("lock xaddq").
-    pub(super) instructions: Vec<String>,
-}
-
-/// Read `[{"symbol", "name", "instructions": [...], "available"}]`.
+/// Reads what `tenbin kernels --json` prints.
 pub(super) fn parse(text: &str) -> Result<Vec<Kernel>, Failure> {
     let failure = |reason: &dyn std::fmt::Display| {
-        Failure::new(
-            "read the table of kernels",
-            reason,
-            "print an array of {symbol, name, instructions, available} from `tenbin kernels --json`",
-        )
+        Failure::new("read the table of kernels", reason, "look at what `tenbin kernels --json` prints")
     };
-    let value = serde_json::from_str::<Value>(text).map_err(|error| failure(&error))?;
-    let entries = value.as_array().filter(|entries| !entries.is_empty());
-    let entries = entries.ok_or_else(|| failure(&"it is no array, or it is empty"))?;
-    entries
-        .iter()
-        .map(|entry| kernel(entry).ok_or_else(|| failure(&format!("a field is missing in {entry}"))))
-        .collect()
+    let kernels: Vec<Kernel> = serde_json::from_str(text).map_err(|error| failure(&error))?;
+    if kernels.is_empty() { Err(failure(&"it is empty")) } else { Ok(kernels) }
 }
 
 /// What is in one of the two and not in the other.
@@ -53,13 +33,6 @@ pub(super) fn differences<'a>(kernels: &[Kernel], symbols: impl Iterator<Item = 
         }
     }
     differences
-}
-
-fn kernel(entry: &Value) -> Option<Kernel> {
-    let word = |value: &Value| value.as_str().map(str::to_owned);
-    entry["available"].as_bool()?;
-    let instructions = entry["instructions"].as_array()?.iter().map(word).collect::<Option<Vec<_>>>()?;
-    Some(Kernel { symbol: word(&entry["symbol"])?, name: word(&entry["name"])?, instructions })
 }
 
 #[cfg(test)]

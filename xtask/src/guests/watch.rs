@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use tenbin_model::WatchLine;
 use tenbin_model::words::comma;
 
 use super::{answered, unless_panicked};
@@ -18,18 +18,18 @@ const SCRIPT: &str = concat!(include_str!("watch.sh"), include_str!("watch_end.s
 /// What keeps a CPU in it.
 const HOG: &str = "xtask/src/guests/hog.c";
 
-/// What is planted, the kind of cause that it is, what its name begins with, and among how many it may stand.
-const PLANTED: [(&str, &str, &str, usize); 9] = [
-    ("timer", "interrupt", "timer perf_swevent_hrtimer", 1),
-    ("timers", "interrupt", "timer perf_swevent_hrtimer", 1),
-    ("stop_machine", "stop_machine", "", 1),
-    ("stopped", "stopped", "", 1),
-    ("frozen", "frozen", "", 1),
-    ("task", "task", "hog (", 1),
-    ("throttled", "throttled", "", 1),
+/// What is planted, how its cause begins in words, and among how many it may stand.
+const PLANTED: [(&str, &str, usize); 9] = [
+    ("timer", "timer perf_swevent_hrtimer", 1),
+    ("timers", "timer perf_swevent_hrtimer", 1),
+    ("stop_machine", "stop_machine", 1),
+    ("stopped", "stopped by a signal", 1),
+    ("frozen", "its control group was frozen", 1),
+    ("task", "hog (", 1),
+    ("throttled", "its control group was throttled", 1),
     // Nothing in a guest says which of these it was.
-    ("pause", "paused", "", 3),
-    ("restore", "restored", "", 6),
+    ("pause", "virtual machine paused", 3),
+    ("restore", "virtual machine restored", 6),
 ];
 
 /// What is planted where no gap of that length may be seen.
@@ -87,17 +87,12 @@ fn judged(text: &str) -> (usize, Vec<String>) {
         let known = PLANTED.iter().find(|(name, ..)| *name == planted);
         // An emulator's own pauses are gaps too, so others may stand beside it.
         let is_seen = lines.any(|line| {
-            let line: Value = serde_json::from_str(line).unwrap_or_default();
-            let gap = &line["gap"];
+            let Ok(WatchLine::Gap(gap)) = serde_json::from_str(line) else { return false };
             // Which it measures by its own clock, and a stop takes an emulator a while.
-            let is_long = gap["length"].as_f64().unwrap_or(0.0) / 1e9 > length * 0.5;
-            let is_it = |(_, kind, name, most): &(&str, &str, &str, usize)| {
-                let is_that = |cause: &Value| {
-                    cause["kind"] == *kind && cause["name"].as_str().unwrap_or_default().starts_with(name)
-                };
-                gap["causes"]
-                    .as_array()
-                    .is_some_and(|causes| causes.len() <= *most && causes.iter().any(is_that))
+            let is_long = gap.length.0 as f64 / 1e9 > length * 0.5;
+            let is_it = |(_, words, most): &(&str, &str, usize)| {
+                let mut causes = gap.causes.iter().map(ToString::to_string);
+                gap.causes.len() <= *most && causes.any(|cause| cause.starts_with(words))
             };
             is_long && (planted == NOTHING || known.is_some_and(is_it))
         });
@@ -110,22 +105,28 @@ fn judged(text: &str) -> (usize, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use tenbin_model::{Cpu, Gap, GapCause, Picoseconds};
+
     use super::*;
 
     #[test]
     fn a_plant_is_named_right_by_its_cause_and_its_length() {
-        let gap = |kind: &str, length: u64| {
-            format!(r#"{{"gap":{{"length":{length},"causes":[{{"kind":"{kind}","name":"hog (7)"}}]}}}}"#)
+        let gap = |cause: GapCause, milliseconds: u64| {
+            let length = Picoseconds::from_millis(milliseconds);
+            let (cpus, causes) = (vec![Cpu(0)], vec![cause]);
+            let gap = Gap { began_ns: 0, length, uncertainty: length, cpus, causes, evidence: String::new() };
+            serde_json::to_string(&WatchLine::Gap(gap)).expect("it is JSON")
         };
+        let task = || GapCause::Task { name: Some("hog (7)".into()) };
         for (planted, line, wrong) in [
-            ("task 100", gap("task", 99_000_000_000), 0),
-            ("task 100", gap("task", 9_000_000_000), 1),
-            ("task 100", gap("stopped", 99_000_000_000), 1),
-            ("stopped 100", gap("stopped", 99_000_000_000), 0),
-            ("unknown 100", gap("stopped", 99_000_000_000), 1),
+            ("task 100", gap(task(), 99), 0),
+            ("task 100", gap(task(), 9), 1),
+            ("task 100", gap(GapCause::Stopped, 99), 1),
+            ("stopped 100", gap(GapCause::Stopped, 99), 0),
+            ("unknown 100", gap(GapCause::Stopped, 99), 1),
             ("stopped 100", "no line".into(), 1),
-            ("nothing 100", gap("stopped", 9_000_000_000), 0),
-            ("nothing 100", gap("stopped", 99_000_000_000), 1),
+            ("nothing 100", gap(GapCause::Stopped, 9), 0),
+            ("nothing 100", gap(GapCause::Stopped, 99), 1),
         ] {
             let (count, seen) = judged(&format!("planted {planted}\n{line}\nat the end\n"));
             assert_eq!((count, seen.len()), (1, wrong), "{planted}: {line}");
