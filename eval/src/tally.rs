@@ -122,32 +122,37 @@ pub(crate) fn in_per_cent(interval: Option<Interval>) -> String {
     )
 }
 
+/// Figures of a pair, for tests.
+#[cfg(test)]
+pub(crate) fn evidence(left: &str, right: &str, ratio: f64) -> Evidence {
+    Evidence {
+        left: left.into(),
+        right: right.into(),
+        ratio,
+        interval: Interval { low: ratio, high: ratio },
+        family_level: 0.01,
+        family: 1,
+        level: 0.01,
+        blocks: 20,
+        detectable: 0.01,
+        margin: 0.01,
+        regimes: Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_difference_is_a_finding_by_the_side_that_takes_longer() {
-        let evidence = |ratio| Evidence {
-            left: "a".into(),
-            right: "b".into(),
-            ratio,
-            interval: Interval { low: ratio, high: ratio },
-            family_level: 0.01,
-            family: 1,
-            level: 0.01,
-            blocks: 20,
-            detectable: 0.01,
-            margin: 0.01,
-            regimes: Vec::new(),
-        };
         for (verdict, ratio, expected) in [
             (Verdict::Different, 1.01, Finding::Slower(1)),
             (Verdict::Different, 0.99, Finding::Slower(0)),
             (Verdict::Equivalent, 1.001, Finding::Same),
             (Verdict::Refused, 1.0, Finding::Refused),
         ] {
-            assert_eq!(Finding::of(verdict, Some(&evidence(ratio))), Some(expected));
+            assert_eq!(Finding::of(verdict, Some(&evidence("a", "b", ratio))), Some(expected));
         }
         assert_eq!(Finding::of(Verdict::Refused, None), Some(Finding::Refused));
         assert_eq!(Finding::of(Verdict::Different, None), None);

@@ -98,9 +98,8 @@ fn knee_over_stated(figures: &[Figure]) -> Option<f64> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use tenbin_model::Interval;
-
     use super::*;
+    use crate::tally::evidence;
 
     /// An answer as tenbin gives it, about a pair with its ratio, or about none.
     pub(in crate::steady) fn answered(
@@ -109,19 +108,6 @@ pub(super) mod tests {
         verdict: Verdict,
         pair: Option<(&str, &str, f64)>,
     ) -> tenbin_model::Answer {
-        let evidence = |(left, right, ratio): (&str, &str, f64)| Evidence {
-            left: left.into(),
-            right: right.into(),
-            ratio,
-            interval: Interval { low: ratio, high: ratio },
-            family_level: 0.01,
-            family: 1,
-            level: 0.01,
-            blocks: 20,
-            detectable: 0.01,
-            margin: 0.01,
-            regimes: Vec::new(),
-        };
         tenbin_model::Answer {
             experiment: experiment.into(),
             question: "Does it?".into(),
@@ -131,7 +117,7 @@ pub(super) mod tests {
             sentence: "So.".into(),
             brief: String::new(),
             caveat: None,
-            evidence: pair.map(evidence),
+            evidence: pair.map(|(left, right, ratio)| evidence(left, right, ratio)),
             refusal: None,
             figures: Vec::new(),
             grids: Vec::new(),
