@@ -49,10 +49,6 @@ struct task_struct___files {
 } __attribute__((preserve_access_index));
 
 // The registers in which a call has its arguments: arch/{x86,arm64,riscv}/include/asm/ptrace.h.
-struct pt_regs___x86 {
-	unsigned long di, si;
-} __attribute__((preserve_access_index));
-
 struct pt_regs___arm64 {
 	unsigned long long regs[31];
 	unsigned long long orig_x0;

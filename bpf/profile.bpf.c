@@ -119,17 +119,50 @@ int BPF_PROG(entered, void *registers, long number)
 	return 0;
 }
 
+// On x86 (arch/x86/entry/syscalls/syscall_64.tbl).
+enum { RT_SIGRETURN = 15, CLONE = 56, FORK = 57, VFORK = 58, CLONE3 = 435 };
+
+// Whether this is the end of a call, of which nothing else was seen.
+static __always_inline int leave_unseen(struct cpu *cpu, long number, long answer)
+{
+	struct pending *pending;
+
+	// A thread that begins comes out of the call that made it.
+	if (!answer && (number == CLONE || number == FORK || number == VFORK || number == CLONE3))
+		return 0;
+	// It put back the registers of before the signal.
+	if (number < 0)
+		number = RT_SIGRETURN;
+	pending = pending_in(cpu, cpu->armed ? ROWS : row_of(number));
+	if (!pending)
+		return 0;
+	if (!pending->is_sampled)
+		cpu->rare += 1 + (pending->mean >> (OF_LATE + 10));
+	cpu->unseen += !cpu->armed;
+	leave_untimed(cpu, pending, has_failed(answer));
+	return 1;
+}
+
 SEC("tp_btf/sys_exit")
-int BPF_PROG(left, void *registers, long answer)
+int BPF_PROG(left, struct pt_regs___x86 *registers, long answer)
 {
 	struct task_struct *task = task_here();
 	struct cpu *cpu = this_cpu(task);
 	struct thread *thread;
+	__u64 faults = faults_of(task);
+	int seen;
 
 	if (!cpu || !cpu->slot)
 		return 0;
-	cpu->faults = faults_of(task);
-	if (!leave_call(cpu, answer) || !follows_files)
+	seen = leave_call(cpu, answer);
+	if (seen == END_ONLY && rests && leave_unseen(cpu, registers->orig_ax, answer)) {
+		// Which of these came in it is not known.
+		count_faults(cpu, faults);
+		return 0;
+	}
+	cpu->within += faults - cpu->faults;
+	cpu->faults = faults;
+	if (seen != IN_TIME || !follows_files)
 		return 0;
 	thread = in_slot(cpu->slot);
 	if (thread && thread->about)

@@ -7,10 +7,11 @@
 // per event. Which thread is on a CPU is kept per CPU, so that a system call of a thread that is not followed costs
 // one look, and one of a thread that is followed no search.
 //
-// Of what comes often, a sample is timed. Its time on CPUs stands for that of the others, which is counted as user code
-// until then; for how long they were queued or blocked is known of all. Calls that are not timed are seen still. Page
-// faults are not for most of the time, as to see one takes as long as it takes itself: then the kernel's own count of
-// each thread's says how many there were, and each took as long as those of late that were timed.
+// Of what comes often, a sample is timed. On a CPU the others took as long as those of late in the mean, which is taken
+// from user code; for how long they were queued or blocked is known of all. While calls come fast, only the end of each
+// is seen for most of the time, as to see one at both ends costs twice as much: the number of the call is there still,
+// and whether a thread is in one, the kernel's registers say. Page faults are not seen either for most of the time, as
+// to see one takes as long as it takes itself: the kernel's own count of each thread's says how many there were.
 //
 // Whoever includes this has the tracepoints, and hands on what they say: profile.bpf.c by the kernel's own types
 // (BTF), records.bpf.c without them.
@@ -20,6 +21,7 @@
 // (mm_account_fault, mm/memory.c).
 
 #include <linux/bpf.h>
+#include <linux/errno.h>
 #include <linux/types.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -42,8 +44,16 @@ enum { RUNNING, QUEUED, BLOCKED };
 #define LENGTHS 48
 
 // So many calls of a kind are each timed on a CPU, and those after them too where the mean is 2^LONG ns or more.
+#define SAMPLED 11
 #define EACH_TIMED 4096
 #define LONG 14
+
+// The mean of late is that of all, up to 2^OF_LATE of them; then each one has that part in it.
+#define OF_LATE 6
+#define LONGEST_OF_LATE ((1 << (32 - OF_LATE)) - 1)
+
+// Of a call that could not be timed from its begin on: what is known of it begins when it waits, or at an interrupt.
+enum { TIMED, UNTIMED, LATE };
 
 // Threads that ended, of which each is kept until it is read.
 #define LISTED 1024
@@ -70,7 +80,7 @@ struct thread {
 	__u64 blocked;
 	__u64 woken;
 	__u32 row;
-	__u32 untimed; // of its row, only waiting is
+	__u32 timed; // TIMED; UNTIMED: of its row, only waiting is; LATE: from somewhere in it on
 	__u32 state;
 	__u32 armed; // its program has not begun
 	__u64 began;
@@ -89,27 +99,34 @@ struct row {
 	struct split split;
 	__u64 longest;
 	__u64 untimed;
-	__u64 owed; // what untimed ones took by those that stand for them, and no thread had in user code
-	__u64 lengths[LENGTHS];
+	__u64 owed; // what page faults took that were not timed, and no thread had in user code
+	__u64 lengths[LENGTHS]; // of those that were timed, with those that each stands for
 };
 
 // Of a row, on a CPU: those that are not timed, and are not in the row yet.
 struct pending {
 	__u32 count; // since the last one that is timed
-	__u16 errors;
-	__u16 left; // until the next one
+	__u32 errors;
+	__u32 mean; // of late, in 2^-OF_LATE ns on a CPU
+	__u16 left; // until the next one that is timed
+	__u16 is_sampled; // not each is to be timed
 };
 
 struct cpu {
 	__u32 slot; // of the thread that is on it; 0 where it is not followed
 	__u32 pid; // of that thread, followed or not
 	__u32 number;
-	__u32 armed; // as of that thread
+	__u16 armed; // as of that thread
+	__u16 interrupts; // how deep in them it is
 	__u32 inside; // whether that thread is in a row that is timed, and not in user code
 	__u32 untimed; // the row of the call that it is in and that is not timed
-	__u32 interrupts; // how deep in them it is
 	__u32 faulted; // page faults of that thread in user code that were not timed, and are in no row yet
+	__u32 calls; // of all threads
 	__u64 faults; // all of that thread's, up to which they are counted
+	__u64 unmoved; // what its calls took that were not timed and is in its user code, in 2^-OF_LATE ns
+	__u64 unseen; // calls of which only the end was seen
+	__u32 rare; // calls of rows of which each is to be timed, and their time in 2^10 ns
+	__u32 within; // page faults in calls
 } __attribute__((aligned(LINE)));
 
 struct course {
@@ -230,6 +247,14 @@ struct {
 	__type(value, struct timed);
 } faults_of_late SEC(".maps");
 
+// Whether only the end of a call is seen.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} resting SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -246,6 +271,9 @@ const volatile __u32 locks = 1;
 
 // Whether page faults that are not timed are known by what the kernel counts of each thread.
 const volatile __u32 counts = 0;
+
+// Whether the begin of calls may not be seen: on x86, whose registers say which one it was.
+const volatile __u32 rests = 0;
 
 static const __u32 zero;
 
@@ -333,6 +361,11 @@ static __always_inline struct cpu *cpu_here(void)
 	return cpu;
 }
 
+static __always_inline __u32 row_of(long number)
+{
+	return CALLS + ((unsigned long)number < ROWS - CALLS ? (__u32)number : ROWS - CALLS - 1);
+}
+
 // The task on this CPU; 0 where that would not say what is counted of it.
 static __always_inline struct task_struct *task_here(void)
 {
@@ -369,17 +402,12 @@ static __always_inline struct pending *pending_in(struct cpu *cpu, __u32 row)
 	return bpf_map_lookup_elem(&pendings, &number);
 }
 
-// So many that were not timed each took this long, which is taken from user code.
-static __always_inline __u64 take_from_user(struct row *row, struct thread *thread, __u32 count, __u64 each)
+// One more of a row was not timed.
+static __always_inline void leave_untimed(struct cpu *cpu, struct pending *pending, int failed)
 {
-	__u64 owed = row->owed + count * each;
-	__u64 moved = owed < thread->user.on_cpu ? owed : thread->user.on_cpu;
-
-	row->owed = owed - moved;
-	row->count += count;
-	row->untimed += count;
-	thread->user.on_cpu -= moved;
-	return moved;
+	pending->count++;
+	pending->errors += failed;
+	cpu->unmoved += pending->mean;
 }
 
 // What the thread was in is over. As strace does, calls that never return are not counted.
@@ -389,31 +417,45 @@ static __always_inline void close(struct cpu *cpu, struct thread *thread, __u64 
 	struct row *row = bpf_map_lookup_elem(&rows, &number);
 	struct pending *pending = pending_in(cpu, number);
 	__u64 time = now - thread->entered;
-	__u64 moved = 0;
+	__u64 on_cpu = thread->here.on_cpu;
+	__u64 stands_for = 1, timed;
 
 	if (!row || !pending)
 		return;
-	if (thread->untimed) {
-		thread->user.on_cpu += thread->here.on_cpu;
-		thread->here.on_cpu = 0;
-		if (returned) {
-			pending->count++;
-			pending->errors += failed;
-		}
+	// One that began before it was seen took as long as those of late, at least.
+	if (thread->timed == LATE && on_cpu << OF_LATE < pending->mean)
+		thread->timed = UNTIMED;
+	if (thread->timed == UNTIMED) {
+		thread->user.on_cpu += on_cpu;
+		thread->here.on_cpu = on_cpu = 0;
+		if (returned)
+			leave_untimed(cpu, pending, failed);
 	} else if (returned) {
-		row->count++;
-		row->errors += failed;
-		row->lengths[length(time)] += 1 + pending->count;
-		if (pending->count || row->owed)
-			moved = take_from_user(row, thread, pending->count, thread->here.on_cpu);
-		row->errors += pending->errors;
+		row->split.on_cpu += (__u64)pending->count * pending->mean >> OF_LATE;
+		row->count += 1 + pending->count;
+		row->errors += failed + pending->errors;
+		row->untimed += pending->count;
+		if (thread->timed == TIMED) {
+			stands_for += pending->count < SAMPLED ? pending->count : SAMPLED;
+			timed = row->count - row->untimed;
+			if (timed > 1 << OF_LATE)
+				timed = 1 << OF_LATE;
+			if (on_cpu > LONGEST_OF_LATE)
+				on_cpu = LONGEST_OF_LATE;
+			pending->mean = (pending->mean * (timed - 1) + (on_cpu << OF_LATE)) / timed;
+		}
+		row->lengths[length(time)] += stands_for;
 		pending->count = 0;
 		pending->errors = 0;
-		// Where they come often and are short, each 5th to 12th is timed, by chance.
-		if (thread->row >= CALLS && row->count >= EACH_TIMED && row->split.on_cpu >> LONG <= row->count)
-			pending->left = 4 + (bpf_get_prandom_u32() & 7);
+		// Where they come often and are short, each 5th to SAMPLED + 1st is timed, by chance.
+		if (thread->row >= CALLS) {
+			pending->is_sampled = row->count >= EACH_TIMED && row->split.on_cpu >> LONG <= row->count;
+			if (pending->is_sampled)
+				pending->left = 4 + (bpf_get_prandom_u32() & 7);
+			else
+				cpu->rare += 1 + (thread->here.on_cpu >> 10);
+		}
 	}
-	thread->here.on_cpu += moved;
 	if (thread->row == FAULT)
 		thread->faults += thread->here.on_cpu;
 	else
@@ -428,7 +470,7 @@ static __always_inline void close(struct cpu *cpu, struct thread *thread, __u64 
 static __always_inline void open(struct thread *thread, __u32 row, __u64 now)
 {
 	thread->row = row;
-	thread->untimed = 0;
+	thread->timed = TIMED;
 	thread->entered = now;
 	thread->here = (struct split){};
 }
@@ -439,7 +481,7 @@ static __always_inline void forget_fault(struct cpu *cpu, struct thread *thread)
 {
 	if (thread->row != FAULT)
 		return;
-	thread->untimed = 1;
+	thread->timed = UNTIMED;
 	close(cpu, thread, thread->entered, !counts, 0);
 	thread->row = USER;
 }
@@ -461,14 +503,19 @@ static __always_inline void count_faults_here(struct cpu *cpu, struct thread *th
 		count_faults(cpu, faults_of(task_here()));
 }
 
-// Adds up the page faults that were not timed of the thread that was on this CPU until now.
-static __always_inline void add_faults(struct cpu *cpu, struct thread *thread)
+// Adds up what was not timed of the thread that was on this CPU until now.
+static __noinline void add_untimed(struct cpu *cpu, struct thread *thread)
 {
+	__u64 moved = cpu->unmoved >> OF_LATE;
 	struct timed *timed;
 	struct row *row;
 	__u32 number;
-	__u64 moved;
 
+	if (moved > thread->user.on_cpu)
+		moved = thread->user.on_cpu;
+	thread->user.on_cpu -= moved;
+	thread->kernel += moved;
+	cpu->unmoved -= moved << OF_LATE;
 	thread->counted = cpu->faults;
 	if (!cpu->faulted)
 		return;
@@ -477,8 +524,13 @@ static __always_inline void add_faults(struct cpu *cpu, struct thread *thread)
 	timed = bpf_map_lookup_elem(&faults_of_late, &zero);
 	if (!row || !timed)
 		return;
-	moved = take_from_user(row, thread, cpu->faulted, timed->count ? timed->on_cpu / timed->count : 0);
+	row->owed += cpu->faulted * (timed->count ? timed->on_cpu / timed->count : 0);
+	moved = row->owed < thread->user.on_cpu ? row->owed : thread->user.on_cpu;
+	row->owed -= moved;
+	row->count += cpu->faulted;
+	row->untimed += cpu->faulted;
 	row->split.on_cpu += moved;
+	thread->user.on_cpu -= moved;
 	thread->faults += moved;
 	cpu->faulted = 0;
 }
@@ -517,8 +569,37 @@ static __always_inline void wait_untimed(struct cpu *cpu, struct thread *thread,
 	if (!cpu->untimed)
 		return;
 	open(thread, cpu->untimed, now);
-	thread->untimed = 1;
+	thread->timed = UNTIMED;
 	cpu->untimed = 0;
+}
+
+// The registers with which a task came into the kernel, on x86 (arch/x86/include/asm/ptrace.h).
+struct pt_regs___x86 {
+	unsigned long di, si;
+	long ax, orig_ax;
+} __attribute__((preserve_access_index));
+
+// The row of the call that the task on this CPU is in, if its begin was not seen; 0 for none.
+static __noinline __u32 unseen_call(struct cpu *cpu)
+{
+#ifndef RECORDS
+	struct pt_regs___x86 *registers;
+	__u32 *is_resting;
+
+	if (!rests || cpu->inside || cpu->untimed)
+		return 0;
+	is_resting = bpf_map_lookup_elem(&resting, &zero);
+	if (!is_resting || !*is_resting)
+		return 0;
+	registers = (struct pt_regs___x86 *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	// A call has this answer until it has its own, and what comes otherwise into the kernel has no number
+	// (arch/x86/entry/entry_64.S).
+	if (registers->orig_ax < 0 || registers->ax != -ENOSYS)
+		return 0;
+	return row_of(registers->orig_ax);
+#else
+	return 0;
+#endif
 }
 
 // A thread comes onto a CPU, if it is one that is followed.
@@ -552,7 +633,7 @@ __noinline int catch_up(__u32 pid)
 	thread = in_slot(cpu->slot);
 	if (thread) {
 		advance(thread, now);
-		add_faults(cpu, thread);
+		add_untimed(cpu, thread);
 		wait_untimed(cpu, thread, now);
 		move(now, RUNNING, QUEUED, thread->row);
 		thread->state = QUEUED;
@@ -593,11 +674,6 @@ static __always_inline int is_behind(struct cpu *cpu)
 	return cpu->pid != pid_of(task_here());
 }
 
-static __always_inline __u32 row_of(long number)
-{
-	return CALLS + ((unsigned long)number < ROWS - CALLS ? (__u32)number : ROWS - CALLS - 1);
-}
-
 // Whether the call that the thread on this CPU goes into is one that is not timed.
 static __always_inline int is_untimed(struct cpu *cpu, __u32 row)
 {
@@ -619,6 +695,9 @@ static __always_inline void enter_call(struct cpu *cpu, struct thread *thread, _
 
 	advance(thread, now);
 	forget_fault(cpu, thread);
+	// It was in this one already, while nothing saw it begin.
+	if (rests && thread->row >= CALLS)
+		close(cpu, thread, now, 0, 0);
 	open(thread, row, now);
 	cpu->inside = 1;
 }
@@ -628,32 +707,27 @@ static __always_inline int has_failed(long answer)
 	return answer < 0 && answer >= -4095;
 }
 
-static __always_inline void leave_untimed(struct cpu *cpu, int failed)
-{
-	struct pending *pending = pending_in(cpu, cpu->untimed);
+// How a call that ends was seen: not to begin, to begin, or timed.
+enum { END_ONLY, BOTH_ENDS, IN_TIME };
 
-	if (pending) {
-		pending->count++;
-		pending->errors += failed;
-	}
-	cpu->untimed = 0;
-}
-
-// Whether it was a call, and is timed.
 static __always_inline int leave_call(struct cpu *cpu, long answer)
 {
+	struct pending *pending;
 	struct thread *thread;
 	__u64 now;
 	int is_call;
 
+	cpu->calls++;
 	if (cpu->untimed) {
-		leave_untimed(cpu, has_failed(answer));
-		return 0;
+		pending = pending_in(cpu, cpu->untimed);
+		if (pending)
+			leave_untimed(cpu, pending, has_failed(answer));
+		cpu->untimed = 0;
+		return BOTH_ENDS;
 	}
-	// A thread that begins comes out of a call that it never went into.
 	thread = cpu->inside ? in_slot(cpu->slot) : 0;
 	if (!thread)
-		return 0;
+		return END_ONLY;
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	forget_fault(cpu, thread);
@@ -662,7 +736,7 @@ static __always_inline int leave_call(struct cpu *cpu, long answer)
 		close(cpu, thread, now, 1, has_failed(answer));
 	thread->row = USER;
 	cpu->inside = 0;
-	return is_call;
+	return is_call ? IN_TIME : END_ONLY;
 }
 
 // One in a call is part of that.
@@ -717,15 +791,25 @@ static __always_inline int interrupt_begins(void)
 {
 	struct cpu *cpu = cpu_here();
 	struct thread *thread;
+	__u32 row;
+	__u64 now;
 
 	if (!cpu || cpu->interrupts++)
 		return 0;
 	thread = in_slot(cpu->slot);
 	if (!thread)
 		return 0;
-	advance(thread, bpf_ktime_get_ns());
+	now = bpf_ktime_get_ns();
+	advance(thread, now);
+	// One that takes long is known from here on.
+	row = unseen_call(cpu);
+	if (row) {
+		open(thread, row, now);
+		thread->timed = LATE;
+		cpu->inside = 1;
+	}
 	count_faults_here(cpu, thread);
-	add_faults(cpu, thread);
+	add_untimed(cpu, thread);
 	return 0;
 }
 
@@ -781,7 +865,9 @@ static __always_inline int switch_to(__u32 left_in, __u32 pid)
 		now = bpf_ktime_get_ns();
 		advance(thread, now);
 		count_faults_here(cpu, thread);
-		add_faults(cpu, thread);
+		add_untimed(cpu, thread);
+		if (rests && !cpu->untimed)
+			cpu->untimed = unseen_call(cpu);
 		wait_untimed(cpu, thread, now);
 		state = left_in ? BLOCKED : QUEUED;
 		if (state == BLOCKED && now - thread->woken < ON_THE_WAY)
@@ -790,7 +876,7 @@ static __always_inline int switch_to(__u32 left_in, __u32 pid)
 		// In user code, only what it faults for makes it wait.
 		if (state == BLOCKED && thread->row == USER && counts && left_in & FOR_SOMETHING) {
 			open(thread, FAULT, now);
-			thread->untimed = 1;
+			thread->timed = UNTIMED;
 		}
 		thread->state = state;
 		move(now, RUNNING, state, thread->row);
@@ -807,7 +893,7 @@ static __always_inline int switch_to(__u32 left_in, __u32 pid)
 	move(now, thread->state, RUNNING, thread->row);
 	thread->state = RUNNING;
 	// Whether it ended, the kernel counts.
-	if (thread->row == FAULT && thread->untimed) {
+	if (thread->row == FAULT && thread->timed == UNTIMED) {
 		close(cpu, thread, now, 0, 0);
 		thread->row = USER;
 		cpu->inside = 0;
@@ -937,7 +1023,7 @@ static __always_inline int execute(__u32 before)
 	thread->began = thread->entered;
 	thread->user = (struct split){};
 	thread->kernel = thread->faults = thread->interrupts = thread->queued = thread->blocked = 0;
-	thread->armed = cpu->armed = cpu->faulted = 0;
+	thread->armed = cpu->armed = cpu->faulted = cpu->unmoved = 0;
 	row = thread->row < ROWS ? thread->row : USER;
 	if (tally)
 		__sync_fetch_and_add(&tally->threads, 1);
@@ -972,7 +1058,7 @@ static __always_inline int end(void)
 	now = bpf_ktime_get_ns();
 	advance(thread, now);
 	count_faults_here(cpu, thread);
-	add_faults(cpu, thread);
+	add_untimed(cpu, thread);
 	// An interrupt that comes from here on is after its end.
 	cpu->slot = cpu->untimed = 0;
 	forget_fault(cpu, thread);

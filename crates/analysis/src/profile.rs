@@ -328,6 +328,9 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
         let (one, many) = match part.event {
             Event::Call => ("call", "calls"),
             Event::UntimedCall => ("call that was not timed", "calls that were not timed"),
+            Event::UnseenCall => {
+                ("call of which only the end was seen", "calls of which only the end was seen")
+            }
             Event::Fault => ("page fault", "page faults"),
             Event::UntimedFault => ("page fault that was not timed", "page faults that were not timed"),
             Event::Switch => ("switch of threads", "switches of threads"),

@@ -5,7 +5,7 @@
 //! threads that this makes.
 
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 use std::{io, panic, thread};
@@ -21,20 +21,23 @@ use crate::bpf::{self, Lacking, Types, Unattached, chain, kernel_types, load, ma
 use crate::child::{self, End};
 use crate::descendants;
 use crate::fault::Fault;
+use crate::machine::is_translated;
 use crate::starter::{NAME, named, starter};
 use crate::tracepoints::{Field, check_fields};
 
+mod calls;
 mod cost;
 mod faults;
 mod files;
 mod layout;
 
+use calls::Calls;
 use cost::Bare;
 pub(crate) use cost::call_time;
 pub use cost::{Cost, Costs};
 use faults::Faults;
 pub use files::{FileName, FileUse};
-use layout::{LENGTHS, RawCourse, RawPending, RawRow, RawTally, RawThread, RawWake, RawWoken};
+use layout::{LENGTHS, RawCourse, RawCpu, RawPending, RawRow, RawTally, RawThread, RawWake, RawWoken};
 
 /// The programs, for machines whose lowest byte comes first.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile.bpf.deflate"));
@@ -52,7 +55,7 @@ pub const SLOTS: u32 = 16 << 10;
 
 /// Programs of tracepoints, each with its tracepoint and whether every machine has that.
 const TRACEPOINTS: [(&str, &str, bool); 13] = [
-    ("entered", "sys_enter", true),
+    (calls::PROGRAM.0, calls::PROGRAM.1, true),
     ("left", "sys_exit", true),
     ("switched", "sched_switch", true),
     ("waking", "sched_waking", true),
@@ -76,6 +79,12 @@ const RECORDS: [(&str, &str, &[Field]); 3] = [
     ("waking", "sched/sched_waking", &[("pid", 24, 4)]),
     ("forked", "task/task_newtask", &[("pid", 8, 4)]),
 ];
+
+/// The time between two looks at how many calls and page faults there were.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Looks for which they are not seen, or not at both ends, after one for which each one was.
+const UNSEEN: u32 = 9;
 
 /// How time was spent, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,6 +201,8 @@ pub struct Observation {
     /// Times that a thread was on a CPU to which the kernel had reported no switch. Its time there up to then
     /// is among the time that it was queued.
     pub unseen_switches: u64,
+    /// Calls of which only the end was seen. They were not timed.
+    pub unseen_calls: u64,
     /// What was done with which file. None where nobody asked.
     pub files: Option<Vec<FileUse>>,
     /// Calls that are in none of these, as there was no room for another file.
@@ -208,6 +219,7 @@ pub struct Profiler {
     counts: bool,
     follows_files: bool,
     starter: String,
+    calls: Calls,
     /// What sees page faults, or why nothing does.
     faults: Result<Faults, String>,
     /// Why the kernel's types are not known, so that its programs are handed records.
@@ -225,34 +237,43 @@ impl Profiler {
         let (types, loader) = kernel_types();
         let (starter, padded) = starter();
         let faults = Faults::open();
-        let with = |loader: EbpfLoader<'static>, types: Option<&Types>, locks: bool| {
+        let with = |loader: EbpfLoader<'static>, types: Option<&Types>, locks: bool, rests: bool| {
             let files = follows_files && types.is_some();
             // Linux 5.10 knows the helper neither that says which task is on the CPU.
             let counts = faults.is_ok() && types.is_some() && locks;
-            let wanted = Wanted { starter: &padded, types, locks, counts, follows_files: files };
-            wanted.load(loader).map(|loaded| (loaded, locks, counts, files))
+            let wanted = Wanted { starter: &padded, types, locks, counts, rests, follows_files: files };
+            wanted.load(loader).map(|loaded| (loaded, locks, counts, rests, files))
         };
+        // To attach a program and to detach it makes the kernel change its own code, and under QEMU's
+        // translator some died of that.
+        let rests = cfg!(target_arch = "x86_64") && !follows_files && !is_translated();
         let (loaded, no_types) = match &types {
             Ok(types) => {
-                let loaded = with(loader, Some(types), true).or_else(|unattached| match unattached.lacking {
-                    Lacking::Kernel => with(EbpfLoader::new(), Some(types), false),
-                    _ => Err(unattached),
-                });
+                // Before 5.15 it has no helper that says with which registers a task came into the kernel.
+                let mut loaded = with(loader, Some(types), true, rests);
+                for (locks, rests) in [(true, false), (false, false)] {
+                    loaded = loaded.or_else(|unattached| match unattached.lacking {
+                        Lacking::Kernel => with(EbpfLoader::new(), Some(types), locks, rests),
+                        _ => Err(unattached),
+                    });
+                }
                 (loaded?, None)
             }
             Err(no_types) => {
-                let records = with(loader, None, false).map_err(|unattached| Unattached {
+                let records = with(loader, None, false, false).map_err(|unattached| Unattached {
                     why: format!("{}; without it: {}", no_types.why, unattached.why),
                     ..unattached
                 });
                 (records?, Some(no_types.why.clone()))
             }
         };
-        let (mut loaded, locks, counts, follows_files) = loaded;
+        let (mut loaded, locks, counts, rests, follows_files) = loaded;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
         // machine does then is the same.
         let bare = Bare::measure(follows_files);
-        for (program, tracepoint, is_everywhere) in TRACEPOINTS {
+        // What sees calls begin is attached when it is known what it costs to see their ends alone.
+        let tracepoints = TRACEPOINTS.iter().filter(|(program, ..)| !rests || *program != calls::PROGRAM.0);
+        for &(program, tracepoint, is_everywhere) in tracepoints {
             let record = RECORDS.iter().find(|(of, ..)| *of == program && types.is_err());
             let at = record.map_or(tracepoint, |(_, event, _)| event);
             if let (Err(error), true) = (bpf::attach(&mut loaded, program, at), is_everywhere) {
@@ -264,7 +285,9 @@ impl Profiler {
             faults = Err(chain(&error));
         }
         let costs = Costs::default();
-        let mut profiler = Self { loaded, locks, counts, follows_files, starter, faults, no_types, costs };
+        let calls = Calls::new(rests);
+        let mut profiler =
+            Self { loaded, locks, counts, follows_files, starter, calls, faults, no_types, costs };
         profiler.costs = profiler.measure_costs(bare).ok_or_else(|| Unattached {
             lacking: Lacking::Kernel,
             why: "its tracepoints accepted the programs, which then saw none of the calls made to try them"
@@ -289,17 +312,22 @@ impl Profiler {
     /// # Errors
     /// A fault where it cannot be started, or where what was added up cannot be read.
     pub fn run(&mut self, mut command: Command, deadline: Duration) -> Result<(End, Observation), Fault> {
-        let Self { loaded, counts, faults, starter, .. } = self;
+        let Self { loaded, counts, calls, faults, starter, .. } = self;
         if let Ok(faults) = faults {
             faults.leave_limits(&mut command);
         }
         let ended = thread::scope(|scope| {
-            let (_ended, has_ended) = mpsc::channel();
-            if let Ok(faults) = faults
-                && *counts
-            {
-                scope.spawn(move || faults.watch(loaded, &has_ended));
-            }
+            let (_ended, has_ended) = mpsc::channel::<()>();
+            let mut faults = faults.as_mut().ok().filter(|_| *counts);
+            let looks = faults.is_some() || calls.rest_at_times();
+            scope.spawn(move || {
+                while looks && has_ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                    calls.look(loaded);
+                    if let Some(faults) = &mut faults {
+                        faults.look(loaded);
+                    }
+                }
+            });
             named(starter, || descendants::through(command, deadline))
         })??;
         let observation = self.read(nanoseconds_now());
@@ -332,7 +360,10 @@ impl Profiler {
         }
         let parts = PerCpuArray::try_from(of("rows")?).map_err(text)?;
         let pendings = Array::try_from(of("pendings")?).map_err(text)?;
-        let mut rows = rows(&parts, &pendings, &alive).map_err(text)?;
+        let cpus = Array::<_, RawCpu>::try_from(of("cpus")?).map_err(text)?;
+        let unseen: Result<Vec<u64>, _> = (0..cpus.len()).map(|cpu| Ok(cpus.get(&cpu, 0)?.unseen)).collect();
+        let unseen = unseen.map_err(text)?;
+        let mut rows = rows(&parts, &pendings, &unseen, &alive).map_err(text)?;
         for entry in HashMap::<_, RawWake, RawWoken>::try_from(of("wakes")?).map_err(text)?.iter() {
             let (wake, woken) = entry.map_err(text)?;
             let by = letters(&wake.by);
@@ -356,6 +387,7 @@ impl Profiler {
             lost: tally.lost.into(),
             switches: tally.switches,
             unseen_switches: tally.unseen,
+            unseen_calls: unseen.iter().sum(),
             files: self.follows_files.then(|| files::read(loaded)).transpose()?,
             unnamed: tally.unnamed,
         })
@@ -369,6 +401,7 @@ struct Wanted<'a> {
     types: Option<&'a Types>,
     locks: bool,
     counts: bool,
+    rests: bool,
     follows_files: bool,
 }
 
@@ -380,8 +413,8 @@ impl Wanted<'_> {
         loader.btf(self.types.map(|types| &types.members)).override_global("starter", self.starter, true);
         loader.override_global("locks", &locks, true).override_global("slots", &(SLOTS - 1), true);
         loader.override_global("follows_files", &files, self.follows_files);
-        let counts = u32::from(self.counts);
-        loader.override_global("counts", &counts, true);
+        let (counts, rests) = (u32::from(self.counts), u32::from(self.rests));
+        loader.override_global("counts", &counts, true).override_global("rests", &rests, self.rests);
         if self.follows_files {
             files::make_room(&mut loader);
         }
@@ -448,6 +481,7 @@ fn place(cpu: u32, row: u32) -> u32 {
 fn rows(
     all: &PerCpuArray<&MapData, RawRow>,
     pendings: &Array<&MapData, RawPending>,
+    unseen: &[u64],
     alive: &[RawThread],
 ) -> Result<Vec<(u32, Row)>, aya::maps::MapError> {
     let mut rows = Vec::new();
@@ -464,8 +498,9 @@ fn rows(
             wakers: Vec::new(),
         };
         for (cpu, part) in (0..).zip(all.get(&number, 0)?.iter()) {
-            // Those after the last timed one; of calls, none is untimed before many were timed.
-            let pending = if part.count > 0 || number == FAULT {
+            // Those after the last timed one; of calls that are seen to begin, none is untimed before many
+            // were timed.
+            let pending = if part.count > 0 || number == FAULT || unseen.get(cpu as usize) > Some(&0) {
                 pendings.get(&place(cpu, number), 0)?
             } else {
                 RawPending::NONE
@@ -473,6 +508,7 @@ fn rows(
             row.count += u64::from(pending.count);
             row.untimed += u64::from(pending.count);
             row.errors += u64::from(pending.errors);
+            row.spent.on_cpu += pending.on_cpu();
             row.count += part.count;
             row.errors += part.errors;
             row.untimed += part.untimed;
@@ -480,9 +516,7 @@ fn rows(
             row.longest = row.longest.max(part.longest);
             row.lengths.iter_mut().zip(part.lengths).for_each(|(sum, more)| *sum += more);
         }
-        if number == FAULT {
-            stand_for_all(&mut row.lengths, row.count);
-        }
+        stand_for_all(&mut row.lengths, row.count);
         for thread in alive {
             if number == USER {
                 row.spent = row.spent.plus(thread.user);

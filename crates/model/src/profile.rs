@@ -308,6 +308,8 @@ pub enum Event {
     Call,
     /// A system call that is not timed, as others of its kind stand for it.
     UntimedCall,
+    /// A system call of which only the end was seen. It is not timed either.
+    UnseenCall,
     /// A page fault.
     Fault,
     /// A page fault that is not timed.

@@ -130,10 +130,12 @@ fn overhead(observation: &Observation, costs: Costs) -> Overhead {
         let Cost { each, between } = cost.unwrap_or(costs.call);
         OverheadPart { event, count, each, between }
     };
+    let untimed_calls = count(is_call, untimed);
     let switch = costs.switch.map(|each| Cost { each, between: Picoseconds::ZERO });
     let mut parts = vec![
         part(Event::Call, count(is_call, timed), Some(costs.call)),
-        part(Event::UntimedCall, count(is_call, untimed), costs.untimed_call),
+        part(Event::UntimedCall, untimed_calls.saturating_sub(observation.unseen_calls), costs.untimed_call),
+        part(Event::UnseenCall, observation.unseen_calls, costs.unseen_call),
         part(Event::Fault, count(is_fault, timed), costs.fault),
         part(Event::UntimedFault, count(is_fault, untimed), costs.untimed_fault),
         part(Event::Switch, observation.switches, switch),

@@ -57,7 +57,7 @@ impl Facts {
 /// A guest of KVM that imitates Hyper-V shows Microsoft's string first and its own at 0x40000100,
 /// hence two leaves (Linux, `arch/x86/include/asm/cpuid.h`, `hypervisor_cpuid_base`).
 #[cfg(target_arch = "x86_64")]
-fn hypervisor_vendors() -> Reading<Vec<String>> {
+pub(super) fn hypervisor_vendors() -> Reading<Vec<String>> {
     use std::arch::x86_64::__cpuid;
 
     const HYPERVISOR_PRESENT: u32 = 1 << 31;
@@ -83,7 +83,7 @@ fn hypervisor_vendors() -> Reading<Vec<String>> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn hypervisor_vendors() -> Reading<Vec<String>> {
+pub(super) fn hypervisor_vendors() -> Reading<Vec<String>> {
     Err("CPUID is an instruction of x86 only".into())
 }
 

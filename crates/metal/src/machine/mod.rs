@@ -31,6 +31,7 @@ pub use facts::Facts;
 pub use formats::{cpu_list, cpus_in_order, integer, meminfo};
 pub use limits::control_groups;
 pub use root::{CPUS, Reading, Root};
+pub(crate) use virtualisation::is_translated;
 
 use root::observed;
 

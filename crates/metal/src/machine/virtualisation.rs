@@ -7,7 +7,7 @@
 
 use tenbin_model::machine::{Virtualisation, Wsl};
 
-use super::facts::Facts;
+use super::facts::{Facts, hypervisor_vendors};
 use super::formats::{field, fields, hexadecimal};
 use super::processor::board;
 use super::root::{Reading, Root};
@@ -50,6 +50,11 @@ pub(super) fn virtualisation(root: &Root, facts: &Facts) -> Virtualisation {
         _ => None,
     };
     by_instruction.or_else(|| by_name(root, &firmware)).unwrap_or(Virtualisation::None)
+}
+
+/// Whether the processor says that QEMU translates what it executes.
+pub(crate) fn is_translated() -> bool {
+    hypervisor_vendors().is_ok_and(|vendors| vendors.iter().any(|vendor| vendor == TRANSLATOR))
 }
 
 /// CPUID is decisive where a hypervisor announces itself there.

@@ -45,6 +45,8 @@ pub struct Costs {
     pub call: Cost,
     /// One that is not timed, as others stand for it; none where each one is timed.
     pub untimed_call: Option<Cost>,
+    /// One of which only the end is seen; none where each one is seen to begin.
+    pub unseen_call: Option<Cost>,
     /// A page fault; none where they are not seen.
     pub fault: Option<Cost>,
     /// One that is not timed; none where each one is.
@@ -72,7 +74,7 @@ const ALL_TIMED: RawRow =
     RawRow { split: Nanoseconds { on_cpu: 1 << 60, queued: 0, blocked: 0 }, ..RawRow::EMPTY };
 
 /// None of the next ones is timed.
-const NONE_TIMED: RawPending = RawPending { count: 0, errors: 0, left: u16::MAX };
+const NONE_TIMED: RawPending = RawPending { left: u16::MAX, ..RawPending::NONE };
 
 /// All batches of a thread: the least that one event took.
 type Batches = fn() -> Option<Duration>;
@@ -106,6 +108,11 @@ impl Profiler {
     /// where nothing is seen of it.
     pub(super) fn measure_costs(&mut self, bare: Bare) -> Option<Costs> {
         let batches = if self.follows_files { calls_about_a_file } else { calls };
+        let mut unseen_call = None;
+        if self.calls.rest_at_times() {
+            unseen_call = Some(self.cost(batches, CALLS, bare.call)?.each);
+            self.calls.see(&mut self.loaded).ok()?;
+        }
         self.preset(ALL_TIMED, RawPending::NONE)?;
         let call = self.cost(batches, CALLS, bare.call)?;
         self.preset(RawRow::EMPTY, NONE_TIMED)?;
@@ -134,7 +141,8 @@ impl Profiler {
             }
             time => time,
         };
-        Some(Costs { call, untimed_call, fault, untimed_fault, switch })
+        let unseen_call = unseen_call.map(|each| call.untimed(each));
+        Some(Costs { call, untimed_call, unseen_call, fault, untimed_fault, switch })
     }
 
     /// Writes, for each CPU, what was added up so far of threads that execute nothing, as those that do the

@@ -7,8 +7,6 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
 
 use aya::Ebpf;
 use aya::maps::{Array, PerCpuArray};
@@ -18,8 +16,8 @@ use perf_event::events::Software;
 use perf_event::{Builder, Counter};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::FAULT;
 use super::layout::{RawRow, RawTimed};
+use super::{FAULT, UNSEEN};
 use crate::bpf::load;
 
 /// Programs of page faults, as in [`super::TRACEPOINTS`]; those of perf's events have no tracepoint.
@@ -31,12 +29,6 @@ const EVENTS: [(&str, Software); 3] = [
     ("fault_ends", Software::PAGE_FAULTS_MAJ),
     ("fault_begins", Software::PAGE_FAULTS),
 ];
-
-/// The time between two looks at how many there were.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// Looks for which nothing is seen of them, after one for which each one was.
-const UNSEEN: u32 = 9;
 
 /// So many between two looks are many. Where there are fewer, to see each one costs little, and they may take
 /// long.
@@ -56,6 +48,12 @@ pub(super) struct Faults {
     /// QEMU's translator it died of that.
     events: Vec<(&'static str, Counter)>,
     are_seen: bool,
+    /// How many there were at the look before.
+    before: u64,
+    /// How many there were between two looks, when each one was seen.
+    seen: u64,
+    /// Looks since that.
+    unseen: u32,
     /// How many files this process might have open before.
     files: Rlimit,
 }
@@ -66,7 +64,7 @@ impl Faults {
         // Where there are hundreds of CPUs, their events are more than the usual 1024.
         let files = getrlimit(Resource::Nofile);
         let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
-        let mut faults = Self { events: Vec::new(), are_seen: false, files };
+        let mut faults = Self { events: Vec::new(), are_seen: false, before: 0, seen: 0, unseen: 0, files };
         faults.events = events()?;
         Ok(faults)
     }
@@ -101,29 +99,26 @@ impl Faults {
         unsafe { command.pre_exec(limits) };
     }
 
-    /// Sees them in a part of the time while there are many, until the other end of `ended` is gone.
-    pub(super) fn watch(&mut self, loaded: &mut Ebpf, ended: &Receiver<()>) {
-        let (mut before, mut seen, mut unseen) = (0, 0, 0);
-        while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            let count = count(loaded);
-            let since = count.saturating_sub(before);
-            before = count;
-            if !self.are_seen {
-                unseen += 1;
-                let is_as_seen = (seen / ALIKE..=seen * ALIKE).contains(&since);
-                if unseen < UNSEEN && since > MANY && is_as_seen {
-                    continue;
-                }
-                // Where that fails, those of late stand for all others.
-                if self.see().is_err() {
-                    return;
-                }
-            } else if count > EACH_SEEN && since > MANY && self.rest().is_ok() {
-                (seen, unseen) = (since, 0);
-                continue;
+    /// Looks how many there were, and has them seen or not until the next look.
+    pub(super) fn look(&mut self, loaded: &mut Ebpf) {
+        let count = count(loaded);
+        let since = count.saturating_sub(self.before);
+        self.before = count;
+        if !self.are_seen {
+            self.unseen += 1;
+            let is_as_seen = (self.seen / ALIKE..=self.seen * ALIKE).contains(&since);
+            if self.unseen < UNSEEN && since > MANY && is_as_seen {
+                return;
             }
-            forget(loaded);
+            // Where that fails, those of late stand for all others.
+            if self.see().is_err() {
+                return;
+            }
+        } else if count > EACH_SEEN && since > MANY && self.rest().is_ok() {
+            (self.seen, self.unseen) = (since, 0);
+            return;
         }
+        forget(loaded);
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct RawThread {
     pub(super) blocked: u64,
     pub(super) woken: u64,
     pub(super) row: u32,
-    pub(super) untimed: u32,
+    pub(super) timed: u32,
     pub(super) state: u32,
     pub(super) armed: u32,
     pub(super) began: u64,
@@ -67,13 +67,43 @@ impl RawRow {
 #[repr(C)]
 pub(super) struct RawPending {
     pub(super) count: u32,
-    pub(super) errors: u16,
+    pub(super) errors: u32,
+    pub(super) mean: u32,
     pub(super) left: u16,
+    pub(super) is_sampled: u16,
 }
+
+/// `OF_LATE`.
+const OF_LATE: u32 = 6;
 
 impl RawPending {
     /// Nothing.
-    pub(super) const NONE: Self = Self { count: 0, errors: 0, left: 0 };
+    pub(super) const NONE: Self = Self { count: 0, errors: 0, mean: 0, left: 0, is_sampled: 0 };
+
+    /// For how long they were on a CPU, as those of late were in the mean.
+    pub(super) fn on_cpu(self) -> u64 {
+        (u64::from(self.count) * u64::from(self.mean)) >> OF_LATE
+    }
+}
+
+/// `struct cpu`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RawCpu {
+    slot: u32,
+    pid: u32,
+    number: u32,
+    armed: u16,
+    interrupts: u16,
+    inside: u32,
+    untimed: u32,
+    faulted: u32,
+    pub(super) calls: u32,
+    faults: u64,
+    unmoved: u64,
+    pub(super) unseen: u64,
+    pub(super) rare: u32,
+    pub(super) within: u32,
 }
 
 /// `AT_ONCE` and one.
@@ -148,6 +178,8 @@ unsafe impl Pod for RawThread {}
 unsafe impl Pod for RawRow {}
 // SAFETY: see above.
 unsafe impl Pod for RawPending {}
+// SAFETY: see above.
+unsafe impl Pod for RawCpu {}
 // SAFETY: see above.
 unsafe impl Pod for RawCourse {}
 // SAFETY: see above.
