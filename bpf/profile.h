@@ -44,9 +44,11 @@ enum { RUNNING, QUEUED, BLOCKED };
 #define LENGTHS 48
 
 // So many calls of a kind are each timed on a CPU, and those after them too where the mean is 2^LONG ns or more.
-#define SAMPLED 11
 #define EACH_TIMED 4096
 #define LONG 14
+
+// Between two that are timed of such as are sampled, there are so many at most while each is seen to begin.
+#define SAMPLED 11
 
 // The mean of late is that of all, up to 2^OF_LATE of them; then each one has that part in it.
 #define OF_LATE 6
@@ -447,11 +449,11 @@ static __always_inline void close(struct cpu *cpu, struct thread *thread, __u64 
 		row->lengths[length(time)] += stands_for;
 		pending->count = 0;
 		pending->errors = 0;
-		// Where they come often and are short, each 5th to SAMPLED + 1st is timed, by chance.
+		// Where they come often and are short, each 5th to 12th is timed, by chance.
 		if (thread->row >= CALLS) {
 			pending->is_sampled = row->count >= EACH_TIMED && row->split.on_cpu >> LONG <= row->count;
 			if (pending->is_sampled)
-				pending->left = 4 + (bpf_get_prandom_u32() & 7);
+				pending->left = SAMPLED - (bpf_get_prandom_u32() & 7);
 			else
 				cpu->rare += 1 + (thread->here.on_cpu >> 10);
 		}
