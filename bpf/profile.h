@@ -505,19 +505,14 @@ static __always_inline void count_faults_here(struct cpu *cpu, struct thread *th
 		count_faults(cpu, faults_of(task_here()));
 }
 
-// Adds up what was not timed of the thread that was on this CPU until now.
-static __noinline void add_untimed(struct cpu *cpu, struct thread *thread)
+// Adds up the page faults that were not timed of the thread that was on this CPU until now.
+static __noinline void add_faults(struct cpu *cpu, struct thread *thread)
 {
-	__u64 moved = cpu->unmoved >> OF_LATE;
 	struct timed *timed;
 	struct row *row;
 	__u32 number;
+	__u64 moved;
 
-	if (moved > thread->user.on_cpu)
-		moved = thread->user.on_cpu;
-	thread->user.on_cpu -= moved;
-	thread->kernel += moved;
-	cpu->unmoved -= moved << OF_LATE;
 	thread->counted = cpu->faults;
 	if (!cpu->faulted)
 		return;
@@ -535,6 +530,20 @@ static __noinline void add_untimed(struct cpu *cpu, struct thread *thread)
 	thread->user.on_cpu -= moved;
 	thread->faults += moved;
 	cpu->faulted = 0;
+}
+
+// Adds up all that was not timed of the thread that was on this CPU until now. Not at an interrupt: it may come while a
+// call's program adds to the same sums, and one of both would be lost.
+static __always_inline void add_untimed(struct cpu *cpu, struct thread *thread)
+{
+	__u64 moved = cpu->unmoved >> OF_LATE;
+
+	if (moved > thread->user.on_cpu)
+		moved = thread->user.on_cpu;
+	thread->user.on_cpu -= moved;
+	thread->kernel += moved;
+	cpu->unmoved -= moved << OF_LATE;
+	add_faults(cpu, thread);
 }
 
 // Moves a thread of the command from one state to another; -1 is none. As it is not static, the kernel looks through
@@ -811,7 +820,7 @@ static __always_inline int interrupt_begins(void)
 		cpu->inside = 1;
 	}
 	count_faults_here(cpu, thread);
-	add_untimed(cpu, thread);
+	add_faults(cpu, thread);
 	return 0;
 }
 
