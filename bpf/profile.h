@@ -413,7 +413,7 @@ static __always_inline void leave_untimed(struct cpu *cpu, struct pending *pendi
 }
 
 // What the thread was in is over. As strace does, calls that never return are not counted.
-static __always_inline void close(struct cpu *cpu, struct thread *thread, __u64 now, int returned, int failed)
+static __noinline void close(struct cpu *cpu, struct thread *thread, __u64 now, int returned, int failed)
 {
 	__u32 number = thread->armed ? ROWS : thread->row;
 	struct row *row = bpf_map_lookup_elem(&rows, &number);
