@@ -237,37 +237,38 @@ impl Profiler {
         let (types, loader) = kernel_types();
         let (starter, padded) = starter();
         let faults = Faults::open();
-        let with = |loader: EbpfLoader<'static>, types: Option<&Types>, locks: bool, rests: bool| {
+        let with = |loader: EbpfLoader<'static>, locks: bool, rests: bool| {
+            let types = types.as_ref().ok();
             let files = follows_files && types.is_some();
             // Linux 5.10 knows the helper neither that says which task is on the CPU.
             let counts = faults.is_ok() && types.is_some() && locks;
             let wanted = Wanted { starter: &padded, types, locks, counts, rests, follows_files: files };
-            wanted.load(loader).map(|loaded| (loaded, locks, counts, rests, files))
+            wanted.load(loader).map(|loaded| (loaded, wanted))
         };
         // To attach a program and to detach it makes the kernel change its own code, and under QEMU's
         // translator some died of that.
         let rests = cfg!(target_arch = "x86_64") && !follows_files && !is_translated();
         let (loaded, no_types) = match &types {
-            Ok(types) => {
+            Ok(_) => {
                 // Before 5.15 it has no helper that says with which registers a task came into the kernel.
-                let mut loaded = with(loader, Some(types), true, rests);
+                let mut loaded = with(loader, true, rests);
                 for (locks, rests) in [(true, false), (false, false)] {
                     loaded = loaded.or_else(|unattached| match unattached.lacking {
-                        Lacking::Kernel => with(EbpfLoader::new(), Some(types), locks, rests),
+                        Lacking::Kernel => with(EbpfLoader::new(), locks, rests),
                         _ => Err(unattached),
                     });
                 }
                 (loaded?, None)
             }
             Err(no_types) => {
-                let records = with(loader, None, false, false).map_err(|unattached| Unattached {
+                let records = with(loader, false, false).map_err(|unattached| Unattached {
                     why: format!("{}; without it: {}", no_types.why, unattached.why),
                     ..unattached
                 });
                 (records?, Some(no_types.why.clone()))
             }
         };
-        let (mut loaded, locks, counts, rests, follows_files) = loaded;
+        let (mut loaded, Wanted { locks, counts, rests, follows_files, .. }) = loaded;
         // Right before they are attached, and not before they are loaded, which takes a while: what else the
         // machine does then is the same.
         let bare = Bare::measure(follows_files);
@@ -319,15 +320,16 @@ impl Profiler {
         let ended = thread::scope(|scope| {
             let (_ended, has_ended) = mpsc::channel::<()>();
             let mut faults = faults.as_mut().ok().filter(|_| *counts);
-            let looks = faults.is_some() || calls.rest_at_times();
-            scope.spawn(move || {
-                while looks && has_ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                    calls.look(loaded);
-                    if let Some(faults) = &mut faults {
-                        faults.look(loaded);
+            if faults.is_some() || calls.rest_at_times() {
+                scope.spawn(move || {
+                    while has_ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                        calls.look(loaded);
+                        if let Some(faults) = &mut faults {
+                            faults.look(loaded);
+                        }
                     }
-                }
-            });
+                });
+            }
             named(starter, || descendants::through(command, deadline))
         })??;
         let observation = self.read(nanoseconds_now());
@@ -395,6 +397,7 @@ impl Profiler {
 }
 
 /// How programs are to be loaded.
+#[derive(Clone, Copy)]
 struct Wanted<'a> {
     starter: &'a [u8; NAME],
     /// None where they are to be handed records.
