@@ -139,6 +139,18 @@ pub struct Reported {
     pub sheets: Vec<Sheet>,
 }
 
+impl Reported {
+    /// Puts what was judged of further experiments behind what is here.
+    pub fn append(&mut self, next: Self) {
+        let Self { report, sheets } = next;
+        self.report.scope = self.report.scope.take().or(report.scope);
+        self.report.answers.extend(report.answers);
+        self.report.findings.extend(report.findings);
+        self.report.checks.extend(report.checks);
+        self.sheets.extend(sheets);
+    }
+}
+
 /// Every analysis that there is.
 pub struct Analyses(pub Vec<&'static dyn Analysis>);
 
@@ -198,10 +210,7 @@ impl Analyses {
     /// machines, none is named. Nothing of nothing.
     pub fn report_together(&self, runs: &[Run]) -> Option<Reported> {
         let mut all = runs.iter().map(|run| self.report(run, None)).reduce(|mut all, next| {
-            all.report.answers.extend(next.report.answers);
-            all.report.findings.extend(next.report.findings);
-            all.report.checks.extend(next.report.checks);
-            all.sheets.extend(next.sheets);
+            all.append(next);
             all
         })?;
         if runs.iter().any(|run| run.machine != runs[0].machine) {

@@ -28,6 +28,7 @@ pub use pictures::ratios;
 pub use quiet::{in_force, remedies};
 pub use several::as_page_of_several;
 pub use stall::stalls;
+pub use tenbin_document::Page;
 pub(crate) use text::sheet;
 pub use text::{
     Sheet, cell_by_cell, checked, compared, described, faults, instrument, listed, over_processes, tail,

@@ -39,6 +39,7 @@ use clap::{ArgMatches, Args, Command};
 pub use run::{Ending, Measure, answered, detail, survey};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tenbin_analysis::report::Page;
 use tenbin_lab::survey::names;
 use tenbin_store::{Label, NotALabel};
 
@@ -163,7 +164,8 @@ impl Form {
 pub struct Outlet {
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it, in JSON if its name ends in .json; - is standard output
+    /// Write the answer to a file, replacing it, in JSON if its name ends in .json, and what was measured
+    /// now as a page if it ends in .html or .md; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -175,12 +177,30 @@ impl Outlet {
         Form { json: self.form.json || named }
     }
 
-    /// Whether the answer can be written, asked before there is one.
+    /// How a run is rendered as a page, where the file's name asks for one.
+    pub fn page(&self) -> Option<fn(&Page) -> String> {
+        match self.output.as_deref()?.extension()?.to_str()? {
+            _ if self.form.json => None,
+            "html" => Some(Page::html),
+            "md" => Some(Page::markdown),
+            _ => None,
+        }
+    }
+
+    /// Whether the answer can be written, asked before there is one, where it is no page.
     ///
     /// # Errors
-    /// Names the path and the system's reason.
+    /// Names the path and the system's reason. A usage error where the name asks for a page.
     pub fn can_be_written(&self) -> Result<(), Trouble> {
-        self.output.as_deref().map_or(Ok(()), output::can_be_written)
+        let Some(path) = &self.output else { return Ok(()) };
+        if self.page().is_some() {
+            return Err(Trouble::usage(format!(
+                "write {}: this answer is no page; it is written as text, or as JSON to a name that ends in .json. \
+                 `tenbin report RUN -o FILE` draws a run that was kept",
+                path.display()
+            )));
+        }
+        output::can_be_written(path)
     }
 }
 

@@ -246,7 +246,8 @@ pub struct Weigh {
     style: Option<String>,
     #[command(flatten)]
     form: Form,
-    /// Write the answer to a file, replacing it, in JSON if its name ends in .json; - is standard output
+    /// Write the answer to a file, replacing it, in JSON if its name ends in .json, as a page if it ends in
+    /// .html or .md; - is standard output
     #[arg(short = 'o', value_name = "FILE", help_heading = SHOWN)]
     to: Option<PathBuf>,
 
@@ -453,6 +454,9 @@ impl Weigh {
             if silent { String::new() } else { detail(reported, width) }
         };
         self.exports.can_be_written(self.to.as_deref())?;
+        if self.why {
+            measure.outlet.can_be_written()?;
+        }
         let profiling = self.why.then(|| why::can_be_asked(weighing)).transpose()?;
         let outcome = answered(&survey, &measure, &text, Ending::None)?;
         let mut answer = outcome.answer;

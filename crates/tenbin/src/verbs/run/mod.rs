@@ -178,6 +178,8 @@ fn measured(asked: &Run) -> Result<Answer, Trouble> {
 /// Figures that others took, judged as a measurement is. Nothing is measured or kept.
 fn of_others(asked: &Run, from: &Path) -> Result<Answer, Trouble> {
     let names = &asked.experiments;
+    let outlet = &asked.measure.outlet;
+    outlet.can_be_written()?;
     let runs = if from.as_os_str() == PUBLISHED {
         survey::published(names)?
     } else {
@@ -187,7 +189,6 @@ fn of_others(asked: &Run, from: &Path) -> Result<Answer, Trouble> {
     let Some(reported) = analyses().report_together(&runs) else {
         return Err(Trouble::internal("nothing was published"));
     };
-    let outlet = &asked.measure.outlet;
     let text = outlet.form().text(&reported.report, |_, width| match names.as_slice() {
         [_] => detail(&reported, width),
         _ => format!(
@@ -253,12 +254,12 @@ pub fn answered(
     text: &dyn Fn(&Reported, usize) -> String,
     ending: Ending,
 ) -> Result<Outcome, Trouble> {
-    measure.outlet.can_be_written()?;
+    measure.outlet.output.as_deref().map_or(Ok(()), output::can_be_written)?;
     let mut keeper = Keeper::open(measure.no_store)?;
     let width = terminal::width();
     let at_once = measure.outlet.output.is_none() && !measure.outlet.form().json;
     let mut page = Page { at_once, text: String::new(), trouble: None };
-    let mut known: Option<Report> = None;
+    let mut known: Option<Reported> = None;
     // Whoever asks for no answer gets no words beside one.
     let mut silent = true;
     let (measured, interrupted) = measurement::measure(survey, &mut |run| {
@@ -269,18 +270,14 @@ pub fn answered(
             silent &= text.is_empty();
             page.add(&format!("{between}{text}"));
         }
-        let part = part.report;
         match &mut known {
             None => known = Some(part),
-            Some(known) => {
-                known.answers.extend(part.answers);
-                known.findings.extend(part.findings);
-                known.checks.extend(part.checks);
-            }
+            Some(known) => known.append(part),
         }
     })?;
     // What was finished is one thing at least.
-    let mut report = known.unwrap_or_else(|| analyses().report(&measured.run, None).report);
+    let mut reported = known.unwrap_or_else(|| analyses().report(&measured.run, None));
+    let report = &mut reported.report;
     report.instrument = match keeper.store() {
         Some(store) => calibrate::remark(store, &measured.run),
         // What is not to be kept may still be read beside what is.
@@ -290,7 +287,7 @@ pub fn answered(
         let is_several = survey.asked().len() > 1;
         match ending {
             Ending::Survey if is_several => {
-                let lines = report::survey(&report, width).text(width) + &report::marks().text(width);
+                let lines = report::survey(report, width).text(width) + &report::marks().text(width);
                 page.add(&format!("\nAll of it, a line each\n\n{lines}"));
             }
             Ending::Marks => page.add(&report::marks().text(width)),
@@ -299,7 +296,7 @@ pub fn answered(
         if !silent {
             // A survey begins with what it was measured on.
             let is_survey = ending == Ending::Marks;
-            let tail = if is_survey { report::instrument(&report) } else { report::tail(&report) };
+            let tail = if is_survey { report::instrument(report) } else { report::tail(report) };
             page.add(&tail.text(width));
         }
     }
@@ -307,7 +304,12 @@ pub fn answered(
         store::keep(store, &measured.run, measure.label.as_ref()).map(|id| id.to_string())
     });
     report.run = kept.id;
-    let text = if measure.outlet.form().json { json(&report)? } else { page.text };
+    let text = match measure.outlet.page() {
+        Some(render) => render(&report::as_page(&analyses(), &measured.run, &reported, false)),
+        None if measure.outlet.form().json => json(&reported.report)?,
+        None => page.text,
+    };
+    let report = reported.report;
     let mut remarks = Vec::from_iter(kept.remark);
     if let (Some(id), true) = (&report.run, remarks.is_empty()) {
         let (short, path) = (&id[..12], store::path_shown());

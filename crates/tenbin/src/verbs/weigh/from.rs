@@ -1,5 +1,6 @@
 //! `tenbin weigh --from`: what another tool measured, judged.
 
+use tenbin_analysis::report;
 use tenbin_lab::analyses;
 use tenbin_model::Verdict;
 use tenbin_store::neighbours::reading::{self, Unread};
@@ -20,7 +21,11 @@ pub fn answer(asked: &Weigh) -> Result<Answer, Trouble> {
         descriptor.level = asked.level.unwrap_or(descriptor.level);
     }
     let reported = analyses().report(&run, None);
-    let text = asked.form.text(&reported.report, |_, width| detail(&reported, width))?;
+    let outlet = asked.measure().outlet;
+    let text = match outlet.page() {
+        Some(render) => render(&report::as_page(&analyses(), &run, &reported, false)),
+        None => outlet.form().text(&reported.report, |_, width| detail(&reported, width))?,
+    };
     let is_refused = reported.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
     let exit = if is_refused { Exit::Refused } else { Exit::Answered };
     Ok(Answer { to: asked.to.clone(), exit, ..Answer::text(text) })
