@@ -1,8 +1,8 @@
 //! What a user reads, whole.
 
 use tenbin_model::{
-    Bytes, Check, Ended, Finding, Gauge, Machine, Picoseconds, Published, Quantity, Reading, Run, Share,
-    VariantIndex,
+    Bytes, Check, Ended, Finding, Gauge, Machine, Picoseconds, Published, Quantity, Reading, Refusal, Run,
+    Share, VariantIndex,
 };
 
 use super::*;
@@ -135,4 +135,24 @@ fn two_runs_are_shown_answer_first_and_machines_next() {
     insta::assert_snapshot!(
         compared(&across(&comparing(), &kept("a", &one), &kept("b", &other), &[])).text(100)
     );
+}
+
+#[test]
+fn what_was_not_measured_says_so_once() {
+    let mut run = run(2.0, Machine::unobserved("a test"));
+    let cells = &mut run.trials[0].cells;
+    let unmeasured = ["at 4 threads", "at 8 threads"].map(|label| {
+        let mut cell = cell(0, 1.0, 0.0, Ended::Budget, 1);
+        cell.arrangement.label = label.into();
+        cell.refusal = Some(Refusal {
+            reached: "tenbin was interrupted before this was measured".into(),
+            needs: "all its time".into(),
+            remedy: "run it again".into(),
+        });
+        cell
+    });
+    cells.extend(unmeasured);
+    let text = reported(&run, None).sheets[0].text(200);
+    assert_eq!(text.matches("was interrupted before this").count(), 1, "{text}");
+    assert!(text.contains("Run it again. (2 answers)"), "{text}");
 }

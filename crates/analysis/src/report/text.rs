@@ -139,6 +139,8 @@ fn answered(trial: &Trial, summary: &[&Answer], answers: &[Answer]) -> Document 
     };
     document.space();
     let mut is_placed = false;
+    // One that was not measured says no more than that: it says it once for all of them.
+    let mut paragraphs: Vec<(String, usize)> = Vec::new();
     for answer in summary {
         let whole = with_caveat(answer);
         let words = whole.strip_suffix(PLACEMENT).inspect(|_| is_placed = true).unwrap_or(&whole);
@@ -146,6 +148,15 @@ fn answered(trial: &Trial, summary: &[&Answer], answers: &[Answer]) -> Document 
             continue;
         }
         let text = format!("{} {}", mark(answer), words.trim_end());
+        match paragraphs.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, times)) => *times += 1,
+            None => paragraphs.push((text, 1)),
+        }
+    }
+    for (mut text, times) in paragraphs {
+        if times > 1 {
+            text += &format!(" ({times} answers)");
+        }
         document.push(Block::Paragraph { indent: 2, hang: 2, text });
     }
     if is_placed {

@@ -164,8 +164,7 @@ impl Form {
 pub struct Outlet {
     #[command(flatten)]
     pub form: Form,
-    /// Write the answer to a file, replacing it, in JSON if its name ends in .json, and what was measured
-    /// now as a page if it ends in .html or .md; - is standard output
+    /// Write the answer to a file, replacing it, in JSON if its name ends in .json; - is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -26,10 +26,10 @@ use crate::terminal;
 
 /// Measure experiments and show everything about them
 ///
-/// Each is shown as soon as it is known, and of several a line each at the end. An interrupt (Ctrl-C)
-/// ends it early: what is finished is shown and kept; a second one ends it at once. `all` takes
-/// about 100 seconds with --quick, 260 seconds without, and up to half an hour with --thorough; one takes
-/// 2 to 40 seconds.
+/// Each is shown as soon as it is known, and of several a line each at the end. `-o FILE.html` and
+/// `FILE.md` write the page that `tenbin report` draws. An interrupt (Ctrl-C) ends it early: what is
+/// finished is shown and kept; a second one ends it at once. `all` takes about 100 seconds with --quick,
+/// 260 seconds without, and up to half an hour with --thorough; one takes 2 to 40 seconds.
 #[derive(Args)]
 #[command(after_help = knobs())]
 pub struct Run {
@@ -156,14 +156,7 @@ pub fn survey(measure: &Measure) -> Result<Answer, Trouble> {
 fn measured(asked: &Run) -> Result<Answer, Trouble> {
     let survey = measurement::survey(&asked.experiments, &asked.settings, &asked.measure, Effort::Normal)?;
     let names = survey.asked();
-    // What an experiment builds on was not asked for: its answers alone.
-    let text = |part: &Reported, width: usize| match &part.report.answers[..] {
-        [first, ..] if !names.contains(&first.experiment.as_str()) => {
-            report::survey(&part.report, width).text(width)
-        }
-        _ => detail(part, width),
-    };
-    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &text, Ending::Survey)?;
+    let Outcome { mut answer, report, .. } = answered(&survey, &asked.measure, &detail, Ending::Survey)?;
     let mut asked_for =
         report.answers.iter().filter(|answer| names.contains(&answer.experiment.as_str())).peekable();
     // Where nothing was to be weighed, what was found is the answer.
@@ -262,13 +255,25 @@ pub fn answered(
     let mut known: Option<Reported> = None;
     // Whoever asks for no answer gets no words beside one.
     let mut silent = true;
+    // What an experiment builds on was not asked for: its answers alone, below those of the experiment.
+    let (asked, mut foundations) = (survey.asked(), String::new());
+    let is_asked = |part: &Reported| {
+        part.report.answers.first().is_none_or(|first| asked.contains(&first.experiment.as_str()))
+    };
     let (measured, interrupted) = measurement::measure(survey, &mut |run| {
         let part = analyses().report(run, None);
-        let between = if ending == Ending::Survey && known.is_some() { "\n" } else { "" };
         if !measure.outlet.form().json {
-            let text = text(&part, width);
-            silent &= text.is_empty();
-            page.add(&format!("{between}{text}"));
+            if is_asked(&part) {
+                let between = if ending == Ending::Survey && !silent { "\n" } else { "" };
+                let text = text(&part, width);
+                silent &= text.is_empty();
+                page.add(&format!("{between}{text}"));
+                if !foundations.is_empty() {
+                    page.add(&format!("\nIt builds on\n\n{}", std::mem::take(&mut foundations)));
+                }
+            } else {
+                foundations += &report::survey(&part.report, width).text(width);
+            }
         }
         match &mut known {
             None => known = Some(part),
@@ -284,7 +289,10 @@ pub fn answered(
         None => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
     };
     if !measure.outlet.form().json {
-        let is_several = survey.asked().len() > 1;
+        // What builds on them was not measured.
+        silent &= foundations.is_empty();
+        page.add(&foundations);
+        let is_several = asked.len() > 1;
         match ending {
             Ending::Survey if is_several => {
                 let lines = report::survey(report, width).text(width) + &report::marks().text(width);
