@@ -21,6 +21,10 @@ impl Analysis for Effects {
         "remedies"
     }
 
+    fn scope(&self) -> &'static str {
+        "Intervals cover what varied while remedies were taken and undone; another hour of this machine may find another ratio."
+    }
+
     /// What varies takes as many blocks as there is time for.
     fn may_end_early(&self) -> bool {
         false
