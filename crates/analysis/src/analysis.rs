@@ -140,14 +140,16 @@ pub struct Reported {
 }
 
 impl Reported {
-    /// Puts what was judged of further experiments behind what is here.
-    pub fn append(&mut self, next: Self) {
-        let Self { report, sheets } = next;
-        self.report.scope = self.report.scope.take().or(report.scope);
-        self.report.answers.extend(report.answers);
-        self.report.findings.extend(report.findings);
-        self.report.checks.extend(report.checks);
-        self.sheets.extend(sheets);
+    /// What was judged of one experiment after the other, as one. Nothing of nothing.
+    pub fn together(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
+        parts.into_iter().reduce(|mut all, next| {
+            all.report.scope = all.report.scope.or(next.report.scope);
+            all.report.answers.extend(next.report.answers);
+            all.report.findings.extend(next.report.findings);
+            all.report.checks.extend(next.report.checks);
+            all.sheets.extend(next.sheets);
+            all
+        })
     }
 }
 
@@ -209,10 +211,7 @@ impl Analyses {
     /// The reports of several runs, each judged on its own machine, as one. Where they are of several
     /// machines, none is named. Nothing of nothing.
     pub fn report_together(&self, runs: &[Run]) -> Option<Reported> {
-        let mut all = runs.iter().map(|run| self.report(run, None)).reduce(|mut all, next| {
-            all.append(next);
-            all
-        })?;
+        let mut all = Reported::together(runs.iter().map(|run| self.report(run, None)))?;
         if runs.iter().any(|run| run.machine != runs[0].machine) {
             let machine = Machine::unobserved("the figures are of several machines");
             all.report.machine = Machine { architecture: "several".into(), ..machine };

@@ -30,7 +30,7 @@ pub struct Survey<'a> {
 
 /// What was measured.
 pub struct Measured {
-    /// The trials that came to their end, one at least.
+    /// The trials that came to their end, one at least: those that were asked for, then what they build on.
     pub run: Run,
     /// What ended it early, but for being asked to stop.
     pub unfit: Option<Unfit>,
@@ -217,8 +217,11 @@ impl<'a> Survey<'a> {
         if run.trials.is_empty() {
             return Err(unfit.unwrap_or(Unfit::Stopped));
         }
+        // What was asked for is read first, wherever the run is read; what it builds on stands behind it.
+        let asked = self.asked();
+        run.trials.sort_by_key(|trial| !asked.contains(&trial.descriptor.name.as_str()));
         let measured = |name: &str| run.trials.iter().any(|trial| trial.descriptor.name == name);
-        let unmeasured = self.asked().into_iter().filter(|name| !measured(name)).map(str::to_owned).collect();
+        let unmeasured = asked.into_iter().filter(|name| !measured(name)).map(str::to_owned).collect();
         Ok(Measured { run, unfit, unmeasured })
     }
 }

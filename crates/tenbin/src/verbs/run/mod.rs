@@ -252,7 +252,7 @@ pub fn answered(
     let width = terminal::width();
     let at_once = measure.outlet.output.is_none() && !measure.outlet.form().json;
     let mut page = Page { at_once, text: String::new(), trouble: None };
-    let mut known: Option<Reported> = None;
+    let mut known: Vec<Reported> = Vec::new();
     // Whoever asks for no answer gets no words beside one.
     let mut silent = true;
     // What an experiment builds on was not asked for: its answers alone, below those of the experiment.
@@ -275,13 +275,12 @@ pub fn answered(
                 foundations += &report::survey(&part.report, width).text(width);
             }
         }
-        match &mut known {
-            None => known = Some(part),
-            Some(known) => known.append(part),
-        }
+        known.push(part);
     })?;
+    // As in the run.
+    known.sort_by_key(|part| !is_asked(part));
     // What was finished is one thing at least.
-    let mut reported = known.unwrap_or_else(|| analyses().report(&measured.run, None));
+    let mut reported = Reported::together(known).unwrap_or_else(|| analyses().report(&measured.run, None));
     let report = &mut reported.report;
     report.instrument = match keeper.store() {
         Some(store) => calibrate::remark(store, &measured.run),
