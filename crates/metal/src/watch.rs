@@ -132,7 +132,7 @@ impl Clocks {
         for _ in 0..4 {
             let clocks = Self {
                 monotonic: nanoseconds(ClockId::Monotonic),
-                counter: counter(),
+                counter: counter::read(),
                 boottime: nanoseconds(ClockId::Boottime),
             };
             let took = nanoseconds(ClockId::Monotonic).saturating_sub(clocks.monotonic);

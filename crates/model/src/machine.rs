@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::{Bytes, Cpu};
-use crate::words::plural;
+use crate::words::{counted, plural};
 
 /// A value that was read, or the reason why it could not be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -289,6 +289,59 @@ pub struct Clock {
     pub cross_readings: u64,
     /// Why this clock, and why not a better one.
     pub why: String,
+}
+
+/// Why a clock was chosen, and why not the counter of the architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClockChoice {
+    /// The counter: the kernel keeps time by it, and none of so many readings, in turn on so many CPUs, ran
+    /// backward.
+    Counter {
+        /// Readings.
+        readings: u64,
+        /// CPUs.
+        cpus: usize,
+    },
+    /// The kernel's clock, because so many of the counter's readings ran backward.
+    Backward {
+        /// The counter's name.
+        counter: &'static str,
+        /// Readings that were smaller than the one before.
+        backward: u64,
+        /// All readings.
+        readings: u64,
+    },
+    /// The kernel's clock, because the kernel keeps time by something else than the counter.
+    Another {
+        /// The counter's name.
+        counter: &'static str,
+        /// What the kernel keeps time by.
+        current: String,
+    },
+    /// The kernel's clock, because what the kernel keeps time by cannot be read.
+    Unknown {
+        /// The file, and the system's reason.
+        error: String,
+    },
+}
+
+impl fmt::Display for ClockChoice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counter { readings, cpus } => write!(
+                out,
+                "the kernel keeps time by it, and {readings} readings in turn on {} never ran backward",
+                counted(*cpus, "CPU")
+            ),
+            Self::Backward { counter, backward, readings } => {
+                write!(out, "the {counter} ran backward {backward} times in {readings} between CPUs")
+            }
+            Self::Another { counter, current } => {
+                write!(out, "the kernel keeps time by {current} and not by the {counter}")
+            }
+            Self::Unknown { error } => out.write_str(error),
+        }
+    }
 }
 
 /// What stands between this program and the hardware.
