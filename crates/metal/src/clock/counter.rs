@@ -1,4 +1,4 @@
-//! The counter of the architecture: its name, the names by which the kernel keeps time by it, and a read of it.
+//! The counter of the architecture: its name, those by which the kernel keeps time by it, and a read of it.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) const NAME: &str = "tsc";
