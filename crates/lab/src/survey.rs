@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tenbin_metal::{Clock, Counters, allowed_cpus, machine};
 use tenbin_model::words::{comma, semicolon};
-use tenbin_model::{Cpu, Descriptor, Effort, Machine, Picoseconds, Provenance, Run, Sizes, order};
+use tenbin_model::{Cpu, Descriptor, Effort, Machine, Order, Picoseconds, Provenance, Run, Sizes, order};
 
 use crate::engine::{Bench, Event, budget};
 use crate::experiment::{Apparatus, Experiment, Request, Settings, Unfit};
@@ -219,7 +219,7 @@ impl<'a> Survey<'a> {
         }
         // What was asked for is read first, wherever the run is read; what it builds on stands behind it.
         let asked = self.asked();
-        run.trials.sort_by_key(|trial| !asked.contains(&trial.descriptor.name.as_str()));
+        run.trials.order_by_key(|trial| !asked.contains(&trial.descriptor.name.as_str()));
         let measured = |name: &str| run.trials.iter().any(|trial| trial.descriptor.name == name);
         let unmeasured = asked.into_iter().filter(|name| !measured(name)).map(str::to_owned).collect();
         Ok(Measured { run, unfit, unmeasured })

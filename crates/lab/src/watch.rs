@@ -26,7 +26,7 @@ use tenbin_metal::watch::rtc::{Edge, Rtc};
 use tenbin_metal::watch::{self, Late, Ticker, count_continuations};
 use tenbin_metal::{Fault, Usage, interrupt};
 use tenbin_model::watch::Sum;
-use tenbin_model::{Cpu, Gap, GapCause, Gaps, Picoseconds};
+use tenbin_model::{Cpu, Gap, GapCause, Gaps, Order, Picoseconds};
 
 use self::cause::{Sight, Suspect};
 use self::look::{Look, Sources, facts};
@@ -265,7 +265,7 @@ impl<'a> Course<'a> {
             events.into_iter().filter(|event| sight.suspect(event).is_some()).map(Sign::Event).collect();
         self.signs.extend(signs);
         gaps.extend(self.settled(now.saturating_sub(settled)));
-        gaps.sort_by_key(|gap| gap.began_ns);
+        gaps.order_by_key(|gap| gap.began_ns);
         let kept = now.saturating_sub(KEPT);
         let old = self.events.partition_point(|event| event.ended < kept);
         // What is left moves: seldom.
@@ -299,7 +299,7 @@ impl<'a> Course<'a> {
 
     /// The gaps that were over by then, of whose signs none may come any more.
     fn settled(&mut self, horizon: u64) -> Vec<Gap> {
-        self.signs.sort_by_key(Sign::began);
+        self.signs.order_by_key(Sign::began);
         let mut gaps = Vec::new();
         let mut later = Vec::new();
         let mut signs = std::mem::take(&mut self.signs).into_iter().peekable();
@@ -417,7 +417,7 @@ impl<'a> Course<'a> {
     fn end(self, request: &Request, tick: Picoseconds, used: Picoseconds, unobserved: Vec<String>) -> Gaps {
         let ended = self.looks.last().map_or(self.began, |look| look.clocks.monotonic);
         let mut causes: Vec<Sum> = self.sums.into_values().collect();
-        causes.sort_by(|one, other| other.time.cmp(&one.time).then_with(|| one.cause.cmp(&other.cause)));
+        causes.order_by(|one, other| other.time.cmp(&one.time).then_with(|| one.cause.cmp(&other.cause)));
         Gaps {
             began_ns: self.began,
             time: Picoseconds::from_nanos(ended.saturating_sub(self.began)),

@@ -2,7 +2,7 @@
 
 use tenbin_metal::watch::kernel::{Event, Work};
 use tenbin_metal::watch::{self, Late};
-use tenbin_model::{Cpu, Gap, GapCause, Picoseconds};
+use tenbin_model::{Cpu, Gap, GapCause, Order, Picoseconds};
 
 use super::vmclock::Disruption;
 
@@ -237,9 +237,9 @@ impl Sight<'_> {
                 suspect.evidence.clone_from(&late.evidence);
             }
         }
-        suspects.sort_by_key(|suspect| (suspect.cpu, suspect.began));
+        suspects.order_by_key(|suspect| (suspect.cpu, suspect.began));
         let mut alone = self.of_each_cpu(self.joined(suspects), facts);
-        alone.sort_by_key(|gap| gap.began_ns);
+        alone.order_by_key(|gap| gap.began_ns);
         let mut gaps: Vec<Gap> = Vec::new();
         for gap in alone {
             // The same on several CPUs: most of it at a time.

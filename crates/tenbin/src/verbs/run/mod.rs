@@ -13,7 +13,7 @@ use tenbin_lab::analyses;
 use tenbin_lab::survey::{self, Survey, descriptors, names};
 use tenbin_model::Run as Measured;
 use tenbin_model::words::comma;
-use tenbin_model::{Effort, Report, Verdict};
+use tenbin_model::{Effort, Order, Report, Verdict};
 use tenbin_store::Label;
 use tenbin_store::neighbours::reading;
 
@@ -278,7 +278,7 @@ pub fn answered(
         known.push(part);
     })?;
     // As in the run.
-    known.sort_by_key(|part| !is_asked(part));
+    known.order_by_key(|part| !is_asked(part));
     // What was finished is one thing at least.
     let mut reported = Reported::together(known).unwrap_or_else(|| analyses().report(&measured.run, None));
     let report = &mut reported.report;
