@@ -72,12 +72,12 @@ impl Work for Check {
         let folder = folder.canonicalize().map_err(|error| unread(folder, &error))?;
         let shown = path.display().to_string();
         let questions = File { shown: &shown, text: &text, folder: &folder }.read(&self.names)?;
+        self.outlet.can_be_written()?;
         if self.list {
             let list = |claims: &[AskedQuestion], width| report::claims_listed(&listed(claims)).text(width);
             let text = list(&questions, crate::terminal::width());
             return Ok(Answer { to: self.outlet.output.clone(), ..Answer::text(text) });
         }
-        self.outlet.can_be_written()?;
         let written = [&self.junit, &self.markdown, &self.outlet.output].into_iter().flatten();
         output::each_elsewhere(written.map(PathBuf::as_path))?;
         let mut on_standard_output = 0;
