@@ -409,4 +409,26 @@ mod tests {
         assert_eq!(list(&[]), "");
         assert_eq!(list(&[u32::MAX]), "4294967295");
     }
+
+    #[test]
+    fn a_choice_of_a_clock_says_why() {
+        let counter = "tsc";
+        for (choice, words) in [
+            (
+                ClockChoice::Counter { readings: 200, cpus: 2 },
+                "the kernel keeps time by it, and 200 readings in turn on 2 CPUs never ran backward",
+            ),
+            (
+                ClockChoice::Backward { counter, backward: 3, readings: 200 },
+                "the tsc ran backward 3 times in 200 between CPUs",
+            ),
+            (
+                ClockChoice::Another { counter, current: "hpet".into() },
+                "the kernel keeps time by hpet and not by the tsc",
+            ),
+            (ClockChoice::Unknown { error: "/sys: no such file".into() }, "/sys: no such file"),
+        ] {
+            assert_eq!(choice.to_string(), words);
+        }
+    }
 }
