@@ -6,6 +6,7 @@ mod analysis;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_analysis::Analysis;
+use tenbin_metal::kernels::sum_of_words as sum;
 use tenbin_metal::{CachedFile, Fault, Lap, Task, Team};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Descriptor, Effort, Order, Parameter, Picoseconds, Source, Variant,
@@ -93,13 +94,6 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, size: Bytes) -> Opened
 }
 
 const WORD: usize = size_of::<u64>();
-
-/// The sum of all words, modulo 2⁶⁴; what does not fill a word counts by the byte.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<WORD>();
-    let words = words.iter().fold(0_u64, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
-    rest.iter().fold(words, |sum, &byte| sum.wrapping_add(u64::from(byte)))
-}
 
 struct Reading {
     team: Team,

@@ -1,12 +1,9 @@
 //! `wake`: what it costs to hand a turn to a thread that waits, by how it waits, on the same CPU and on
 //! another.
 
-use std::io::{PipeReader, PipeWriter, Read, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread::{self, Thread};
+use std::sync::Arc;
 
-use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_metal::{Fault, Handover, Lap, Mailboxes, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant, VariantIndex};
 
 use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
@@ -63,85 +60,23 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 
 fn open(arrangement: &Arrangement, request: &Request<'_>) -> Opened {
     let team = Team::gather(request.clock, &arrangement.cpus)?;
-    let mailbox = || -> Result<Mailbox, Fault> {
-        let (reader, writer) = std::io::pipe().map_err(|error| Fault::system("make a pipe", error))?;
-        Ok(Mailbox {
-            turn: Turn::default(),
-            latest: Mutex::new(0),
-            arrived: Condvar::new(),
-            reader,
-            writer,
-            owner: OnceLock::new(),
-        })
-    };
-    Ok(Box::new(Waking { team, mailboxes: Arc::new([mailbox()?, mailbox()?]), turns: 0 }))
+    Ok(Box::new(Waking { team, mailboxes: Arc::new(Mailboxes::new()?), turns: 0 }))
 }
 
-/// Where one worker waits for the number of its next turn.
-struct Mailbox {
-    turn: Turn,
-    latest: Mutex<u64>,
-    arrived: Condvar,
-    reader: PipeReader,
-    writer: PipeWriter,
-    owner: OnceLock<Thread>,
-}
-
-/// A number with lines of its own: neither its neighbour nor a prefetcher of pairs of lines shares them.
-#[derive(Default)]
-#[repr(align(256))]
-struct Turn(AtomicU64);
-
-impl Mailbox {
-    /// Tells whoever waits here that turn `number` is theirs.
-    fn put(&self, variant: VariantIndex, number: u64) {
-        match variant {
-            CONDVAR => {
-                *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = number;
-                self.arrived.notify_one();
-            }
-            // A pipe of our own with a reader that waits takes eight bytes.
-            PIPE => drop((&self.writer).write_all(&number.to_ne_bytes())),
-            _ => {
-                self.turn.0.store(number, Ordering::Release);
-                if let (PARK | SKIPPED, Some(owner)) = (variant, self.owner.get()) {
-                    owner.unpark();
-                }
-            }
-        }
-    }
-
-    /// Waits until a turn beyond `last` has come, and returns its number.
-    fn take(&self, variant: VariantIndex, last: u64) -> u64 {
-        match variant {
-            CONDVAR => {
-                let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-                let waited = self.arrived.wait_while(latest, |latest| *latest <= last);
-                *waited.unwrap_or_else(PoisonError::into_inner)
-            }
-            PIPE => {
-                let mut bytes = [0; 8];
-                drop((&self.reader).read_exact(&mut bytes));
-                u64::from_ne_bytes(bytes)
-            }
-            _ => loop {
-                let number = self.turn.0.load(Ordering::Acquire);
-                if number > last {
-                    return number;
-                }
-                match variant {
-                    YIELD => thread::yield_now(),
-                    SPIN => std::hint::spin_loop(),
-                    _ => thread::park(),
-                }
-            },
-        }
+/// How a turn is handed over, and whether the last one is given a number that was there already.
+fn handover(variant: VariantIndex) -> (Handover, bool) {
+    match variant {
+        CONDVAR => (Handover::Condvar, false),
+        PIPE => (Handover::Pipe, false),
+        YIELD => (Handover::Yield, false),
+        SPIN => (Handover::Spin, false),
+        _ => (Handover::Park, variant == SKIPPED),
     }
 }
 
 struct Waking {
     team: Team,
-    mailboxes: Arc<[Mailbox; 2]>,
+    mailboxes: Arc<Mailboxes>,
     /// Turns that were taken so far: numbers ascend from lap to lap.
     turns: u64,
 }
@@ -152,28 +87,8 @@ impl Waking {
     fn handed(&mut self, variant: VariantIndex, rounds: u64) -> Result<(Lap, u64), Fault> {
         let (mailboxes, before) = (Arc::clone(&self.mailboxes), self.turns);
         self.turns += 2 * rounds + 2;
-        let task: Task = Arc::new(move |worker, rounds| {
-            let [own, other] = [&mailboxes[worker], &mailboxes[1 - worker]];
-            own.owner.get_or_init(thread::current);
-            while other.owner.get().is_none() {
-                thread::yield_now();
-            }
-            let mut wrong = 0;
-            let mut last = before;
-            for round in 0..rounds {
-                // The workers take turns: the first of them has the first.
-                let number = before + 1 + 2 * round + worker as u64;
-                if worker + (round as usize) > 0 {
-                    last = own.take(variant, last);
-                    wrong += u64::from(last != number);
-                }
-                if worker == 0 || round + 1 < rounds {
-                    let skipped = u64::from(variant == SKIPPED && worker == 0 && round + 1 == rounds);
-                    other.put(variant, number + 1 + skipped);
-                }
-            }
-            wrong
-        });
+        let (how, skip) = handover(variant);
+        let task: Task = Arc::new(move |worker, rounds| mailboxes.hand(worker, how, before, rounds, skip));
         let lap = self.team.lap(&task, rounds)?;
         let wrong = lap.shares.iter().map(|share| share.failures).sum();
         Ok((lap, wrong))
@@ -220,7 +135,7 @@ fn describe() -> Descriptor {
                 ("sched_yield", "the CPU given away until the number has come"),
                 ("spinning", "the number read again and again"),
             ],
-            &[("a turn had twice", "the last turn bears the number of an earlier one")],
+            &[("a turn left out", "the last turn bears the number after its own")],
         ),
         margin: 0.05,
         // As two CPUs are near or far by where a host puts them.

@@ -47,6 +47,7 @@ pub const LOOPS: &[Counted] = &[
     ),
     counted!(architecture::tenbin_kernel_parent_process, "getppid", architecture::SYSTEM_CALL),
     counted!(architecture::tenbin_kernel_chase, "chase of pointers", &[]),
+    counted!(architecture::tenbin_kernel_sum_of_words, "sum of words", &[]),
     counted!(architecture::tenbin_kernel_copies, "copies of one loop", architecture::STACK_STORE),
     counted!(architecture::tenbin_kernel_on_lower_stack, "call on a lower stack", architecture::STACK_MOVE),
     counted!(lines::tenbin_kernel_store_lines, "stores, one a line", lines::STORE),
@@ -167,6 +168,24 @@ pub unsafe fn chase(start: usize, n: u64) -> usize {
     unsafe { architecture::tenbin_kernel_chase(n, start) as usize }
 }
 
+/// The sum of all words of `bytes`, modulo 2⁶⁴; what does not fill a word counts by the byte.
+///
+/// Four words a turn, of which none waits for another: a reader that does next to nothing with what it reads.
+pub fn sum_of_words(bytes: &[u8]) -> u64 {
+    const WORD: usize = size_of::<u64>();
+    let (turns, rest) = bytes.as_chunks::<{ 4 * WORD }>();
+    let sum = match turns.len() as u64 {
+        0 => 0,
+        // SAFETY: the kernel loads four words a turn from the first on, all of them borrowed; a program may
+        // load from any address on these architectures (on RISC-V the kernel sees to it); it ends because the
+        // count is not 0.
+        n => unsafe { architecture::tenbin_kernel_sum_of_words(n, turns.as_ptr().addr()) },
+    };
+    let (words, rest) = rest.as_chunks::<WORD>();
+    let words = words.iter().map(|&word| u64::from_ne_bytes(word));
+    words.chain(rest.iter().map(|&byte| u64::from(byte))).fold(sum, u64::wrapping_add)
+}
+
 /// Runs one loop for `n` turns and returns `n`: the copy number `place` of those in `region`, on a stack that
 /// begins `lower` bytes below this one. Copies differ in addresses and in nothing else.
 ///
@@ -258,6 +277,17 @@ mod tests {
             assert_eq!(end, base + place * size_of::<usize>(), "{n} steps");
         }
         drop(ring);
+    }
+
+    #[test]
+    fn a_sum_has_every_word_and_every_byte_behind_them() {
+        let bytes: Vec<u8> = (0..200_u64).map(|place| (place * 0x9e37 >> 3) as u8).collect();
+        for (from, to) in [(0, 0), (0, 7), (0, 8), (0, 9), (0, 64), (3, 3 + 40), (1, 200)] {
+            let (words, rest) = bytes[from..to].as_chunks::<8>();
+            let words = words.iter().fold(0_u64, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
+            let expected = rest.iter().fold(words, |sum, &byte| sum.wrapping_add(u64::from(byte)));
+            assert_eq!(sum_of_words(&bytes[from..to]), expected, "bytes {from} to {to}");
+        }
     }
 
     #[test]

@@ -103,6 +103,7 @@ pub(crate) use loops::on_lower_stack;
 pub use loops::{
     CHAIN, Counted, LOOPS, PLACES, REGIONS, TURN, chase, copy_on_lower_stack, dependent_additions,
     dependent_multiplications, empty_loop, empty_loop_one_short, hints, parent_process, product_of_threes,
+    sum_of_words,
 };
 
 /// Runs `n` successful additions of 1 to `*counter` and returns how many attempts failed.

@@ -91,6 +91,25 @@ counted_loop! {
 }
 
 counted_loop! {
+    /// The second argument is where the words lie, four a turn.
+    tenbin_kernel_sum_of_words(_start: usize):
+    "mov x2, xzr",
+    "mov x3, xzr",
+    "2:",
+    "ldp x4, x5, [x1]",
+    "ldp x6, x7, [x1, #16]",
+    "add x1, x1, #32",
+    "add x4, x4, x5",
+    "add x6, x6, x7",
+    "add x2, x2, x4",
+    "add x3, x3, x6",
+    "subs x0, x0, #1",
+    "b.ne 2b",
+    "add x0, x2, x3",
+    "ret",
+}
+
+counted_loop! {
     /// Copy k begins (k modulo 32) times [`COPY_STEP`] bytes behind a multiple of [`super::COPY_SPACING`].
     tenbin_kernel_copies:
     ".set .Lcopy, 0",

@@ -92,6 +92,27 @@ counted_loop! {
 }
 
 counted_loop! {
+    /// The second argument is where the words lie, four a turn.
+    tenbin_kernel_sum_of_words(_start: usize):
+    "li a2, 0",
+    "li a3, 0",
+    "2:",
+    "ld a4, 0(a1)",
+    "ld a5, 8(a1)",
+    "ld a6, 16(a1)",
+    "ld a7, 24(a1)",
+    "addi a1, a1, 32",
+    "add a4, a4, a5",
+    "add a6, a6, a7",
+    "add a2, a2, a4",
+    "add a3, a3, a6",
+    "addi a0, a0, -1",
+    "bnez a0, 2b",
+    "add a0, a2, a3",
+    "ret",
+}
+
+counted_loop! {
     /// Copy k begins (k modulo 32) times [`COPY_STEP`] bytes behind a multiple of [`super::COPY_SPACING`].
     tenbin_kernel_copies:
     ".set .Lcopy, 0",

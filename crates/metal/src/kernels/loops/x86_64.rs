@@ -90,6 +90,27 @@ counted_loop! {
 }
 
 counted_loop! {
+    /// The second argument is where the words lie, four a turn.
+    tenbin_kernel_sum_of_words(_start: usize):
+    "xor eax, eax",
+    "xor ecx, ecx",
+    "xor edx, edx",
+    "xor r8d, r8d",
+    "2:",
+    "add rax, [rsi]",
+    "add rcx, [rsi + 8]",
+    "add rdx, [rsi + 16]",
+    "add r8, [rsi + 24]",
+    "add rsi, 32",
+    "dec rdi",
+    "jnz 2b",
+    "add rax, rcx",
+    "add rdx, r8",
+    "add rax, rdx",
+    "ret",
+}
+
+counted_loop! {
     /// Copy k begins (k modulo 32) times [`COPY_STEP`] bytes behind a multiple of [`super::COPY_SPACING`].
     tenbin_kernel_copies:
     ".set .Lcopy, 0",
