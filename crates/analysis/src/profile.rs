@@ -9,7 +9,6 @@ use tenbin_document::{Document, Table};
 use tenbin_model::profile::{
     Activity, Course, Event, FileUse, Kind, Observer, Overhead, Snapshots, Split, Thread,
 };
-use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted, percent};
 use tenbin_model::{Order, Picoseconds, Profile};
 
@@ -291,18 +290,16 @@ fn in_flight(profile: &Profile, document: &mut Document) {
 /// What `time` says, and the wait that is left of it by a rough formula.
 fn rough(profile: &Profile, document: &mut Document) {
     let (Some(wall), Some(charged)) = (profile.wall, profile.charged) else { return };
-    let seconds = |time: Picoseconds| time.0 as f64 / 1e12;
-    let spent = (seconds(charged.user) + seconds(charged.system)) / f64::from(charged.cpus.max(1));
-    let wait = seconds(wall) - spent;
-    let sign = if wait < 0.0 { "−" } else { "" };
+    let spent = (charged.user.0 + charged.system.0) / u64::from(charged.cpus.max(1));
+    let sign = if wall.0 < spent { "−" } else { "" };
+    let wait = Picoseconds(wall.0.abs_diff(spent));
     document.space().paragraph(
         0,
         format!(
-            "As time(1) has it: real {wall}, user {}, sys {} (by the ticks that met it: of milliseconds they say little). By the rough formula real − (user + sys) / CPUs, wait {sign}{} s \
+            "As time(1) has it: real {wall}, user {}, sys {} (by the ticks that met it: of milliseconds they say little). By the rough formula real − (user + sys) / CPUs, wait {sign}{wait} \
              on {}.",
             charged.user,
             charged.system,
-            three_digits(wait.abs()),
             counted(charged.cpus as usize, "CPU"),
         ),
     );

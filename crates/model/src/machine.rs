@@ -295,7 +295,7 @@ pub struct Clock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClockChoice {
     /// The counter: the kernel keeps time by it, and none of so many readings, in turn on so many CPUs, ran
-    /// backward.
+    /// backward. No readings on one CPU.
     Counter {
         /// Readings.
         readings: u64,
@@ -328,6 +328,9 @@ pub enum ClockChoice {
 impl fmt::Display for ClockChoice {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Counter { readings: 0, .. } => {
+                out.write_str("the kernel keeps time by it; on one CPU there is no other to compare it with")
+            }
             Self::Counter { readings, cpus } => write!(
                 out,
                 "the kernel keeps time by it, and {readings} readings in turn on {} never ran backward",
@@ -417,6 +420,10 @@ mod tests {
             (
                 ClockChoice::Counter { readings: 200, cpus: 2 },
                 "the kernel keeps time by it, and 200 readings in turn on 2 CPUs never ran backward",
+            ),
+            (
+                ClockChoice::Counter { readings: 0, cpus: 1 },
+                "the kernel keeps time by it; on one CPU there is no other to compare it with",
             ),
             (
                 ClockChoice::Backward { counter, backward: 3, readings: 200 },
