@@ -1,9 +1,10 @@
 //! What commands leave running, which comes to whoever started them.
 
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, test_kill_process_group, wait,
-    waitpid,
+    Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group, wait, waitpid,
 };
+
+use crate::child::children;
 
 /// Who may go on of what commands left running.
 #[derive(Default)]
@@ -79,11 +80,4 @@ impl Remains {
             }
         }
     }
-}
-
-/// The children of this process, as the kernel lists them; none where it does not.
-fn children() -> Vec<Pid> {
-    let listed =
-        std::fs::read_to_string(format!("/proc/self/task/{}/children", i32::from(getpid().as_raw_nonzero())));
-    listed.unwrap_or_default().split_whitespace().filter_map(|it| Pid::from_raw(it.parse().ok()?)).collect()
 }
