@@ -5,6 +5,8 @@ use std::io;
 use std::mem::size_of;
 use std::ptr;
 
+use rustix::process::WaitOptions;
+
 use super::registers::{Registers, WORDS};
 use super::{Stop, Thread};
 
@@ -31,6 +33,20 @@ const NT_PRSTATUS: usize = 1;
 const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
 
+/// What is followed of a thread, and that its end is that of its tracees.
+const FOLLOWED: libc::c_int = libc::PTRACE_O_EXITKILL
+    | libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC;
+
+/// Waits for threads too (`__WALL`), but for none that another thread of this process started
+/// (`__WNOTHREAD`).
+pub(crate) fn threads_too() -> WaitOptions {
+    WaitOptions::from_bits_retain((libc::__WALL | libc::__WNOTHREAD).cast_unsigned())
+}
+
 /// Makes the caller a tracee of its parent. Allocates nothing.
 pub(super) fn trace_me() -> io::Result<()> {
     // SAFETY: the request takes no address.
@@ -39,14 +55,8 @@ pub(super) fn trace_me() -> io::Result<()> {
 
 /// Has children and threads of a stopped thread traced too, and all of them killed when their tracer ends.
 pub(super) fn follow(thread: Thread) -> io::Result<()> {
-    let options = libc::PTRACE_O_EXITKILL
-        | libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACEFORK
-        | libc::PTRACE_O_TRACEVFORK
-        | libc::PTRACE_O_TRACEVFORKDONE
-        | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_TRACEEXEC;
-    let options = ptr::without_provenance_mut(options.cast_unsigned() as usize);
+    let options = (FOLLOWED | libc::PTRACE_O_TRACEVFORKDONE).cast_unsigned();
+    let options = ptr::without_provenance_mut(options as usize);
     // SAFETY: what is passed as the data is a number to this request.
     unsafe { ask(libc::PTRACE_SETOPTIONS, thread, 0, options) }.map(drop)
 }
@@ -62,13 +72,7 @@ pub(crate) fn resume(thread: Thread, to_system_call: bool, signal: i32) -> io::R
 /// Traces a process that runs, without stopping it: its children and threads too, and all of them are killed
 /// when their tracer ends. Stops of job control are told from signals then.
 pub(crate) fn seize(process: Thread) -> io::Result<()> {
-    let options = libc::PTRACE_O_EXITKILL
-        | libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACEFORK
-        | libc::PTRACE_O_TRACEVFORK
-        | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_TRACEEXEC;
-    let options = ptr::without_provenance_mut(options.cast_unsigned() as usize);
+    let options = ptr::without_provenance_mut(FOLLOWED.cast_unsigned() as usize);
     // SAFETY: what is passed as the data is a number to this request.
     unsafe { ask(libc::PTRACE_SEIZE, process, 0, options) }.map(drop)
 }
