@@ -213,7 +213,7 @@ impl Region {
     /// # Errors
     /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes(&self) -> Result<u64, Fault> {
-        self.huge_bytes_at("/proc/self/smaps")
+        pages::huge_bytes("/proc/self/smaps", self.addresses())
     }
 
     /// The same of the copy that a child of this process has (`/proc/PID/smaps`).
@@ -222,10 +222,6 @@ impl Region {
     /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes_of(&self, process: u32) -> Result<u64, Fault> {
         huge_bytes_of(process, self.addresses())
-    }
-
-    fn huge_bytes_at(&self, path: &str) -> Result<u64, Fault> {
-        pages::huge_bytes(path, self.addresses())
     }
 
     /// Where it lies, in this process and in those that were forked while it was there.
