@@ -85,7 +85,7 @@ fn followed(toy: &Toy, run: &Counterexample) -> Result<(Work, Vec<ReplayedHart>,
     let mut machine = toy.clone();
     let program = toy.program.clone();
     let code = |pc| Toy::code(&program, pc);
-    let mut follower = Follower::new(&mut machine, run, &code, toy.pcs.len() as u32);
+    let mut follower = Follower::new(&mut machine, run, &code, toy.registers.len() as u32);
     follower.plant(&run.garbage)?;
     follower.follow()?;
     let left = follower.leave(&GOALS)?;
@@ -98,7 +98,7 @@ fn freed(toy: &Toy, run: &Counterexample) -> Result<Option<Vec<Stood>>, Parted> 
     let mut machine = toy.clone();
     let program = toy.program.clone();
     let code = |pc| Toy::code(&program, pc);
-    let mut follower = Follower::new(&mut machine, run, &code, toy.pcs.len() as u32);
+    let mut follower = Follower::new(&mut machine, run, &code, toy.registers.len() as u32);
     follower.follow()?;
     follower.leave(&GOALS)?;
     // Its end is never waited for: the toy's time is its own.
