@@ -17,6 +17,7 @@ use tenbin_model::Missing;
 use tenbin_model::words::semicolon;
 
 use crate::error::Error;
+use crate::process::unrun;
 
 /// The longest that a call of git may take, and the longest that a build may.
 const GIT: Duration = Duration::from_secs(600);
@@ -247,15 +248,7 @@ fn run(
                 install: format!("apt-get install {program}"),
             }));
         }
-        Err(tenbin_metal::Fault::System { error, .. }) => {
-            return Err(Error::Process { program: program.into(), error });
-        }
-        Err(fault) => {
-            return Err(Error::Process {
-                program: program.into(),
-                error: std::io::Error::other(fault.to_string()),
-            });
-        }
+        Err(fault) => return Err(unrun(program, fault)),
     };
     if finished.end == End::Exited(0) {
         return Ok(Ok(String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()));
