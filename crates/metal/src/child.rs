@@ -264,20 +264,24 @@ pub(crate) fn adopt_orphans() -> Result<Option<Pid>, Fault> {
 
 impl Drop for Orphans {
     fn drop(&mut self) {
-        // One that is killed may leave others behind, which come here too.
-        loop {
-            let left: Vec<Pid> =
-                children().into_iter().filter(|child| !self.before.contains(child)).collect();
-            if left.is_empty() {
-                break;
-            }
-            for child in left {
-                // Our own child, and so there until it is waited for, as a zombie at least.
-                let _ = kill_process(child, Signal::KILL);
-                let _ = waitpid(Some(child), WaitOptions::empty());
-            }
-        }
+        end_all(|| children().into_iter().filter(|child| !self.before.contains(child)).collect());
         let _ = set_child_subreaper(self.was);
+    }
+}
+
+/// Ends children of this process until none is `left`.
+pub(crate) fn end_all(left: impl Fn() -> Vec<Pid>) {
+    // One that is ended may leave others behind, which come here too. Each is waited for, so this ends.
+    loop {
+        let left = left();
+        if left.is_empty() {
+            return;
+        }
+        for child in left {
+            // Our own child, and so there until it is waited for, as a zombie at least.
+            let _ = kill_process(child, Signal::KILL);
+            let _ = waitpid(Some(child), WaitOptions::empty());
+        }
     }
 }
 
