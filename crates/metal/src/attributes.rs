@@ -7,12 +7,12 @@ use std::process;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, geteuid, getpriority_process, getrlimit, setpriority_process};
-use rustix::thread::{CpuSet, current_timer_slack, sched_setaffinity, set_current_timer_slack};
+use rustix::thread::{current_timer_slack, sched_setaffinity, set_current_timer_slack};
 use tenbin_model::Cpu;
 
 use crate::fault::Fault;
 use crate::knobs::can_be_set;
-use crate::pin::allowed_cpus;
+use crate::pin::{allowed_cpus, set_of};
 
 /// Where a bound on the time to wake is asked for (`Documentation/power/pm_qos_interface.rst`).
 const LATENCY: &str = "/dev/cpu_dma_latency";
@@ -79,10 +79,8 @@ impl Attribute {
         let fault = |tried: &str, error: io::Error| Fault::system(tried, error);
         match self {
             Self::Cpus(cpus) => {
-                let mut set = CpuSet::new();
-                let numbers = cpus.iter().map(|Cpu(number)| *number as usize);
-                numbers.filter(|number| *number < CpuSet::MAX_CPU).for_each(|number| set.set(number));
-                sched_setaffinity(None, &set).map_err(|error| fault("keep to CPUs", error.into()))?;
+                sched_setaffinity(None, &set_of(cpus))
+                    .map_err(|error| fault("keep to CPUs", error.into()))?;
             }
             Self::Niceness(niceness) => setpriority_process(None, *niceness)
                 .map_err(|error| fault(&format!("set the niceness to {niceness}"), error.into()))?,

@@ -25,14 +25,16 @@ use rustix::process::{
     kill_current_process_group, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
     set_parent_process_death_signal, setrlimit, waitpid,
 };
-use rustix::thread::{CpuSet, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::thread::sched_setaffinity;
+use rustix::time::ClockId;
 use tenbin_model::Cpu;
 
 pub use dialogue::{Dialogue, Reply};
 
+use crate::clock::nanoseconds;
 use crate::fault::Fault;
-use crate::signals::Held;
+use crate::pin::only;
+use crate::signals::{Held, action, default, dispose};
 
 /// How long a child that was killed may take to be gone. One that sleeps in a driver that has lost its way is
 /// not gone until the driver lets it go, which may be never.
@@ -77,11 +79,8 @@ impl Bounds {
 
     /// Has this process and those that it starts keep them. It makes system calls only.
     fn impose(&self) -> Result<(), Errno> {
-        if let Some(Cpu(number)) = self.cpu {
-            let number = usize::try_from(number).ok().filter(|&number| number < CpuSet::MAX_CPU);
-            let mut only = CpuSet::new();
-            only.set(number.ok_or(Errno::INVAL)?);
-            sched_setaffinity(None, &only)?;
+        if let Some(cpu) = self.cpu {
+            sched_setaffinity(None, &only(cpu)?)?;
         }
         // A core file would be left behind.
         let resources =
@@ -208,17 +207,15 @@ impl Undisturbed {
     /// only, allocates nothing and takes no lock.
     pub(crate) fn as_it_was(&self) -> impl Fn() -> io::Result<()> + Send + Sync + 'static {
         let was = self.was;
-        move || was.iter().try_for_each(|(signal, was)| dispose(*signal, was).map(drop))
+        move || was.iter().try_for_each(|(signal, was)| dispose(*signal, Some(was)).map(drop))
     }
 
     /// From now on.
     pub(crate) fn begin() -> Result<Self, io::Error> {
-        // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
-        let mut ignored: libc::sigaction = unsafe { std::mem::zeroed() };
-        ignored.sa_sigaction = libc::SIG_IGN;
-        let interrupt = (libc::SIGINT, dispose(libc::SIGINT, &ignored)?);
-        let quit = dispose(libc::SIGQUIT, &ignored).inspect_err(|_| {
-            let _ = dispose(interrupt.0, &interrupt.1);
+        let ignored = action(libc::SIG_IGN);
+        let interrupt = (libc::SIGINT, dispose(libc::SIGINT, Some(&ignored))?);
+        let quit = dispose(libc::SIGQUIT, Some(&ignored)).inspect_err(|_| {
+            let _ = dispose(interrupt.0, Some(&interrupt.1));
         })?;
         Ok(Self { was: [interrupt, (libc::SIGQUIT, quit)] })
     }
@@ -228,32 +225,14 @@ impl Drop for Undisturbed {
     fn drop(&mut self) {
         for (signal, was) in &self.was {
             // What the kernel gave out it takes back.
-            let _ = dispose(*signal, was);
+            let _ = dispose(*signal, Some(was));
         }
     }
 }
 
-/// Sets what a signal does, and gives what it did. `action` ignores it, is the default, or what an earlier
-/// call gave.
-fn dispose(signal: i32, action: &libc::sigaction) -> Result<libc::sigaction, io::Error> {
-    // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
-    let mut was: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: both point to structures that outlive the call. No handler is set that was not set before: the
-    // callers in this file pass the action that ignores, the default one, or one that this function gave.
-    let answer = unsafe { libc::sigaction(signal, action, &raw mut was) };
-    if answer == 0 { Ok(was) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Has a signal do what it does by default.
-pub(crate) fn default(signal: i32) -> io::Result<()> {
-    // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
-    dispose(signal, &unsafe { std::mem::zeroed() }).map(drop)
-}
-
 /// The time since an unnamed point in the past, the same for all processes (`CLOCK_MONOTONIC`).
 pub fn monotonic() -> Duration {
-    let now = clock_gettime(ClockId::Monotonic);
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or(0), u32::try_from(now.tv_nsec).unwrap_or(0))
+    Duration::from_nanos(nanoseconds(ClockId::Monotonic))
 }
 
 /// The time for which this process is the parent of whatever its descendants leave behind
@@ -272,34 +251,42 @@ impl Orphans {
     /// # Errors
     /// A fault where the kernel does not let this process be what it asks for.
     pub fn adopt() -> Result<Self, Fault> {
-        let fault = |error: rustix::io::Errno| Fault::system("become the parent of orphans", error);
-        let was = child_subreaper().map_err(fault)?;
-        set_child_subreaper(Some(getpid())).map_err(fault)?;
+        let was = adopt_orphans()?;
         Ok(Self { before: children(), was })
     }
 }
 
+/// Has this process be the parent of what its descendants leave behind, and gives who was.
+pub(crate) fn adopt_orphans() -> Result<Option<Pid>, Fault> {
+    let was = child_subreaper().and_then(|was| set_child_subreaper(Some(getpid())).map(|()| was));
+    was.map_err(|error| Fault::system("become the parent of orphans", error))
+}
+
 impl Drop for Orphans {
     fn drop(&mut self) {
-        // One that is killed may leave others behind, which come here too.
-        loop {
-            let left: Vec<Pid> =
-                children().into_iter().filter(|child| !self.before.contains(child)).collect();
-            if left.is_empty() {
-                break;
-            }
-            for child in left {
-                // Our own child, and so there until it is waited for, as a zombie at least.
-                let _ = kill_process(child, Signal::KILL);
-                let _ = waitpid(Some(child), WaitOptions::empty());
-            }
-        }
+        end_all(|| children().into_iter().filter(|child| !self.before.contains(child)).collect());
         let _ = set_child_subreaper(self.was);
     }
 }
 
+/// Ends children of this process until none is `left`.
+pub(crate) fn end_all(left: impl Fn() -> Vec<Pid>) {
+    // One that is ended may leave others behind, which come here too. Each is waited for, so this ends.
+    loop {
+        let left = left();
+        if left.is_empty() {
+            return;
+        }
+        for child in left {
+            // Our own child, and so there until it is waited for, as a zombie at least.
+            let _ = kill_process(child, Signal::KILL);
+            let _ = waitpid(Some(child), WaitOptions::empty());
+        }
+    }
+}
+
 /// The children of this process's first thread, as the kernel lists them; none where it does not.
-fn children() -> Vec<Pid> {
+pub(crate) fn children() -> Vec<Pid> {
     let listed =
         std::fs::read_to_string(format!("/proc/self/task/{}/children", getpid())).unwrap_or_default();
     listed.split_whitespace().filter_map(|it| Pid::from_raw(it.parse().ok()?)).collect()

@@ -41,7 +41,7 @@ impl Clock {
     pub fn now(&self) -> Ticks {
         match self.source {
             Source::Counter => Ticks(counter::read()),
-            Source::Kernel => Ticks(kernel_nanoseconds()),
+            Source::Kernel => Ticks(nanoseconds(ClockId::MonotonicRaw)),
         }
     }
 
@@ -53,9 +53,10 @@ impl Clock {
     }
 }
 
+/// A clock of the kernel's, in nanoseconds.
 #[inline(always)]
-fn kernel_nanoseconds() -> u64 {
-    let time = clock_gettime(ClockId::MonotonicRaw);
+pub(crate) fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

@@ -5,13 +5,11 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, child_subreaper, getpid, kill_process, set_child_subreaper, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
 
 use tenbin_model::Bytes;
 
-use crate::child::{End, through_from};
+use crate::child::{End, adopt_orphans, through_from};
 use crate::fault::Fault;
 
 /// For how long what was started may go on being killed at a deadline.
@@ -32,9 +30,7 @@ impl Descendants {
     /// # Errors
     /// A fault where the kernel gives it no orphans.
     pub(crate) fn adopt() -> Result<Self, Fault> {
-        let fault = |error: rustix::io::Errno| Fault::system("become the parent of orphans", error);
-        let was = child_subreaper().map_err(fault)?;
-        set_child_subreaper(Some(getpid())).map_err(fault)?;
+        let was = adopt_orphans()?;
         Ok(Self { before: own_children().into_iter().collect(), was })
     }
 
@@ -55,9 +51,7 @@ impl Descendants {
             }
             let ours = next.clone();
             while let Some(process) = next.pop() {
-                for thread in numbers(&format!("/proc/{process}/task")) {
-                    next.extend(children(process, thread));
-                }
+                next.extend(children_of(process));
                 // One that has ended meanwhile is as good.
                 let _ = Pid::from_raw(process).map(|pid| kill_process(pid, Signal::KILL));
             }
@@ -94,6 +88,11 @@ fn own_children() -> Vec<i32> {
     numbers("/proc/self/task").into_iter().flat_map(|thread| children(own, thread)).collect()
 }
 
+fn children_of(process: i32) -> Vec<i32> {
+    let threads = numbers(&format!("/proc/{process}/task")).into_iter();
+    threads.flat_map(|thread| children(process, thread)).collect()
+}
+
 /// The processes that a thread is the parent of.
 pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
     let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
@@ -111,9 +110,7 @@ pub(crate) fn ticks(process: i32) -> Option<u64> {
         // utime, stime, cutime and cstime, fields 14 to 17 (proc_pid_stat(5)): the third is behind the name.
         let fields = stat.rsplit_once(") ")?.1.split(' ').skip(14 - 3).take(4);
         sum += fields.map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
-        for thread in numbers(&format!("/proc/{process}/task")) {
-            next.extend(children(process, thread));
-        }
+        next.extend(children_of(process));
     }
     Some(sum)
 }
@@ -127,9 +124,7 @@ pub fn memory(process: u32) -> Option<Bytes> {
         let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).ok()?;
         let mut fields = text.lines().filter_map(|line| line.strip_prefix("Pss:"));
         sum += fields.next()?.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
-        for thread in numbers(&format!("/proc/{process}/task")) {
-            next.extend(children(process, thread));
-        }
+        next.extend(children_of(process));
     }
     Some(Bytes::from_kib(sum))
 }

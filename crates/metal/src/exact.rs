@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus, getpid, getppid, kill_process,
-    pidfd_open, pidfd_send_signal, wait, waitid, waitpid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitStatus, getpid, getppid, kill_process, pidfd_open,
+    pidfd_send_signal, wait, waitid, waitpid,
 };
 use syscalls::Sysno;
 use tenbin_model::order::Order;
@@ -34,6 +34,7 @@ use tenbin_model::profile::Kind;
 use crate::child::{End, Undisturbed, die_with};
 use crate::fault::Fault;
 use crate::profiler::{Cost, call_time, length, nanoseconds_now};
+use crate::tracee::request::threads_too;
 use crate::tracee::{Entered, Stop, Thread as Number, Trouble, request};
 
 /// Calls that the child makes before it executes the command, to see what tracing one costs.
@@ -125,15 +126,9 @@ struct Living {
     in_waits: u64,
 }
 
-/// The calls of a number, while they are counted.
-#[derive(Clone)]
+/// The calls of a number, and whether they only wait.
 struct Row {
-    count: u64,
-    errors: u64,
-    total: u64,
-    longest: u64,
-    lengths: [u64; LENGTHS],
-    in_flight: u64,
+    calls: Calls,
     waits: bool,
 }
 
@@ -282,21 +277,15 @@ fn seize(leader: Number, first: &OnceLock<OwnedFd>) -> Result<(), Trouble> {
     request::resume(leader, true, 0).map_err(failed)
 }
 
-/// Threads too, but none that another thread of this process started.
-fn threads_too() -> WaitOptions {
-    WaitOptions::from_bits_retain((libc::__WALL | libc::__WNOTHREAD).cast_unsigned())
-}
-
 impl<'a> Tracer<'a> {
     fn new(leader: Number, late: &'a AtomicBool) -> Self {
-        let row = |number: usize| Row {
-            count: 0,
-            errors: 0,
-            total: 0,
-            longest: 0,
-            lengths: [0; LENGTHS],
-            in_flight: 0,
-            waits: Sysno::new(number).is_some_and(|call| Kind::of_call(call.name()) == Kind::Wait),
+        let row = |number: usize| {
+            let name = Sysno::new(number).map(|call| call.name());
+            let waits = name.is_some_and(|name| Kind::of_call(name) == Kind::Wait);
+            let name = name.filter(|_| number < NUMBERED);
+            let (count, errors, total, longest, in_flight) = (0, 0, 0, 0, 0);
+            let lengths = vec![0; LENGTHS];
+            Row { calls: Calls { name, count, errors, total, longest, lengths, in_flight }, waits }
         };
         Self {
             leader,
@@ -449,13 +438,13 @@ impl<'a> Tracer<'a> {
             living.name = name_of(thread);
         }
         let took = now.saturating_sub(open.entered);
-        let row = &mut self.rows[open.row];
-        row.count += 1;
-        row.errors += u64::from((-4095..0).contains(&result));
-        row.total += took;
-        row.longest = row.longest.max(took);
-        row.lengths[(took.max(1).ilog2() as usize).min(LENGTHS - 1)] += 1;
-        *if row.waits { &mut living.in_waits } else { &mut living.in_calls } += took;
+        let Row { calls, waits } = &mut self.rows[open.row];
+        calls.count += 1;
+        calls.errors += u64::from((-4095..0).contains(&result));
+        calls.total += took;
+        calls.longest = calls.longest.max(took);
+        calls.lengths[(took.max(1).ilog2() as usize).min(LENGTHS - 1)] += 1;
+        *if *waits { &mut living.in_waits } else { &mut living.in_calls } += took;
     }
 
     /// A thread that executes takes the number of the first one of its process, and neither the end of that
@@ -496,7 +485,7 @@ impl<'a> Tracer<'a> {
             let took = now.saturating_sub(open.entered);
             let row = &mut self.rows[open.row];
             // Its time is known, and that it never returned.
-            row.total += took;
+            row.calls.total += took;
             *if row.waits { &mut living.in_waits } else { &mut living.in_calls } += took;
         }
         if self.lives.len() == LISTED {
@@ -520,7 +509,7 @@ impl<'a> Tracer<'a> {
         let numbers = living.keys().copied().collect();
         for (thread, living) in living {
             if let Some(open) = &living.call {
-                self.rows[open.row].in_flight += 1;
+                self.rows[open.row].calls.in_flight += 1;
             }
             self.ends(thread, living, now);
         }
@@ -528,17 +517,8 @@ impl<'a> Tracer<'a> {
     }
 
     fn counted(self, end: End, let_go: u64, now: u64) -> (Counted, Trial) {
-        let calls =
-            self.rows.into_iter().enumerate().filter(|(_, row)| row.count + row.in_flight + row.total > 0);
-        let calls = calls.map(|(number, row)| Calls {
-            name: Some(number).filter(|&it| it < NUMBERED).and_then(Sysno::new).map(|call| call.name()),
-            count: row.count,
-            errors: row.errors,
-            total: row.total,
-            longest: row.longest,
-            lengths: row.lengths.to_vec(),
-            in_flight: row.in_flight,
-        });
+        let calls = self.rows.into_iter().map(|row| row.calls);
+        let calls = calls.filter(|calls| calls.count + calls.in_flight + calls.total > 0);
         let counted = Counted {
             end,
             wall: now.saturating_sub(self.executed.unwrap_or(now)),

@@ -8,6 +8,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::signals::{action, default, dispose};
+
 /// Signals that the parent had this process ignore, a bit each: signal n is bit n - 1. Both words are written
 /// once, before there is a second thread.
 static IGNORED: AtomicU64 = AtomicU64::new(0);
@@ -32,11 +34,7 @@ extern "C" fn note() {
 }
 
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: all bytes zero are a value of this plain C structure.
-    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null action changes nothing, and `current` is live and writable.
-    let answer = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
-    answer == 0 && current.sa_sigaction == libc::SIG_IGN
+    dispose(signal, None).is_ok_and(|current| current.sa_sigaction == libc::SIG_IGN)
 }
 
 const fn bit(signal: i32) -> u64 {
@@ -59,16 +57,8 @@ pub fn pipe_signal_was_ignored() -> bool {
 /// `handler` must do what a handler may do (signal-safety(7)): the two in this crate do nothing, or note a
 /// number.
 pub(crate) fn handle(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
-    // SAFETY: all bytes zero are a value of this plain C structure: an empty mask, no flags.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    action.sa_sigaction = handler as *const () as libc::sighandler_t;
-    action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is live, and its handler takes a number and may be called at any time, as the caller
-    // guarantees.
-    match unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let action = action(handler as *const () as libc::sighandler_t);
+    dispose(signal, Some(&libc::sigaction { sa_flags: libc::SA_RESTART, ..action })).map(drop)
 }
 
 /// Signals that stay as the parent left them. `SIGHUP` is what `nohup` ignores for all that a command starts.
@@ -105,15 +95,7 @@ pub fn standard_output_was_closed() -> bool {
 /// # Errors
 /// What the kernel said; it refuses no valid signal.
 pub fn restore_pipe_signal() -> io::Result<()> {
-    if pipe_signal_was_ignored() {
-        return Ok(());
-    }
-    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal
-    // handler.
-    match unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) } {
-        libc::SIG_ERR => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    if pipe_signal_was_ignored() { Ok(()) } else { default(libc::SIGPIPE) }
 }
 
 /// Gives `SIGCHLD` its default disposition, whatever the parent left.
@@ -123,9 +105,7 @@ pub fn restore_pipe_signal() -> io::Result<()> {
 /// before it makes the first. Those that it starts do not inherit it either. It cannot fail: the kernel
 /// refuses no disposition of this signal (sigaction(2)).
 pub fn keep_children_until_waited_for() {
-    // SAFETY: the default disposition runs no code of this process, so nothing has to be fit for a signal
-    // handler.
-    let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    let _ = default(libc::SIGCHLD);
 }
 
 #[cfg(test)]
@@ -136,11 +116,9 @@ mod tests {
     fn a_signal_that_is_ignored_is_recognised() {
         // Nobody sends it here, so what it does is of no consequence to the other tests of this process.
         assert!(!is_ignored(libc::SIGWINCH));
-        // SAFETY: ignoring it runs no code of this process.
-        let _ = unsafe { libc::signal(libc::SIGWINCH, libc::SIG_IGN) };
+        dispose(libc::SIGWINCH, Some(&action(libc::SIG_IGN))).unwrap();
         assert!(is_ignored(libc::SIGWINCH));
-        // SAFETY: the default, which is to do nothing as well, runs no code of this process.
-        let _ = unsafe { libc::signal(libc::SIGWINCH, libc::SIG_DFL) };
+        default(libc::SIGWINCH).unwrap();
         assert!(!is_ignored(libc::SIGWINCH));
     }
 

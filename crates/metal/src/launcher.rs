@@ -33,7 +33,7 @@ use crate::counters::Counts;
 use crate::fault::Fault;
 use crate::interrupt;
 use crate::spawn::{countdown_program, empty_program};
-use crate::usage::Usage;
+use crate::usage::{Usage, WORDS};
 
 /// A command to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,13 +281,13 @@ fn with_path(file: OwnedFd) -> Result<(OwnedFd, CString), Fault> {
 }
 
 /// Numbers of [`Launched`] on the wire.
-const NUMBERS: usize = 13;
+const NUMBERS: usize = 7 + WORDS;
 
 /// A count that is not known.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Launched {
-    fn words(&self) -> [u64; NUMBERS] {
+    fn words(&self) -> Vec<u64> {
         let (kind, number) = match self.end {
             ProcessEnd::Exited(status) => (0, status),
             ProcessEnd::Signalled(signal) => (1, signal),
@@ -295,41 +295,18 @@ impl Launched {
             ProcessEnd::OutOfTime => (3, 0),
             ProcessEnd::Cancelled => (4, 0),
         };
-        let Usage { user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults } =
-            self.usage;
-        [
-            kind | (number as u64) << 8,
-            self.elapsed.0,
-            user.0,
-            system.0,
-            voluntary_switches,
-            involuntary_switches,
-            minor_faults,
-            major_faults,
-            self.peak_memory.0,
-            self.left,
-            u64::from(self.cpu.0),
+        let counts = [
             self.counts.map_or(UNKNOWN, |counts| counts.instructions),
             self.counts.map_or(UNKNOWN, |counts| counts.cycles),
-        ]
+        ];
+        let first = [kind | (number as u64) << 8, self.elapsed.0];
+        let after = [self.peak_memory.0, self.left, u64::from(self.cpu.0)];
+        [&first[..], &self.usage.words(), &after, &counts].concat()
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        let [
-            end,
-            elapsed,
-            user,
-            system,
-            voluntary_switches,
-            involuntary_switches,
-            minor_faults,
-            major_faults,
-            peak_memory,
-            left,
-            cpu,
-            instructions,
-            cycles,
-        ] = wire::as_numbers::<NUMBERS>(bytes)?;
+        let [end, elapsed, rest @ ..] = wire::as_numbers::<NUMBERS>(bytes)?;
+        let [usage @ .., peak_memory, left, cpu, instructions, cycles] = rest;
         let number = (end >> 8) as i32;
         let end = match end & 0xff {
             0 => ProcessEnd::Exited(number),
@@ -338,18 +315,10 @@ impl Launched {
             3 => ProcessEnd::OutOfTime,
             _ => ProcessEnd::Cancelled,
         };
-        let usage = Usage {
-            user: Picoseconds(user),
-            system: Picoseconds(system),
-            voluntary_switches,
-            involuntary_switches,
-            minor_faults,
-            major_faults,
-        };
         Some(Self {
             end,
             elapsed: Picoseconds(elapsed),
-            usage,
+            usage: Usage::of_words(usage),
             peak_memory: Bytes(peak_memory),
             counts: (instructions != UNKNOWN).then_some(Counts { instructions, cycles }),
             left,

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::sched_setaffinity;
 use tenbin_model::Cpu;
 
 use crate::fault::Fault;
 use crate::kernels;
+use crate::pin::set_of;
 
 /// Threads that always want a CPU, until this is dropped. They die with the process, whatever ends it.
 ///
@@ -49,8 +50,7 @@ impl Load {
     pub fn start(count: usize, cpus: &[Cpu], seed: u64) -> Result<Self, Fault> {
         let bytes = BUFFER.min(ALL / count.max(1)).max(4096);
         let load = Self { stop: Arc::default(), stretches: Arc::default(), threads: Vec::new() };
-        let mut set = CpuSet::new();
-        cpus.iter().for_each(|cpu| set.set(cpu.0 as usize));
+        let set = set_of(cpus);
         (0..count).try_fold(load, |mut load, index| {
             let (stop, stretches) = (Arc::clone(&load.stop), Arc::clone(&load.stretches));
             let mut random = Pcg64Mcg::seed_from_u64(seed.wrapping_add(index as u64));

@@ -4,6 +4,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 use crate::fault::Fault;
@@ -18,13 +19,55 @@ pub enum PageKind {
     Huge,
 }
 
+/// An anonymous mapping that belongs to this value alone, in this process, and is unmapped on drop.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+impl Mapping {
+    pub(crate) fn new(length: usize, access: ProtFlags, flags: MapFlags) -> Result<Self, Fault> {
+        // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
+        let start =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), length, access, flags) }.map_err(|error| {
+                let shared = if flags.contains(MapFlags::SHARED) { " shared" } else { "" };
+                Fault::system(format!("mmap {length}{shared} bytes"), error)
+            })?;
+        let start = NonNull::new(start.cast::<u8>())
+            .ok_or_else(|| Fault::system("mmap answered address 0", Errno::NOMEM))?;
+        Ok(Self { start, length })
+    }
+
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Keeps it from children that are forked from here on (`MADV_DONTFORK`); those that have it keep it.
+    pub(crate) fn keep_from_later_children(&self) {
+        // SAFETY: the range is this mapping, and what the advice changes is what a later child has; none of
+        // them is told of it, or runs code of its owner's.
+        let advised = unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxDontFork) };
+        debug_assert!(advised.is_ok(), "madvise of own mapping");
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this mapping was made by `new` with this start and length, and no reference to it outlives
+        // the owner of `self`. Pages that a pipe still holds stay alive by the kernel's own references, and
+        // in other processes it stays.
+        let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
+    }
+}
+
 /// Private anonymous memory, page-aligned, zeroed, unmapped on drop.
 #[derive(Debug)]
 pub struct Pages {
     start: NonNull<u8>,
     length: usize,
-    mapped: usize,
-    base: NonNull<u8>,
+    mapping: Mapping,
 }
 
 // SAFETY: the mapping is private to this value and plain memory; a thread may take it over whole.
@@ -74,22 +117,12 @@ impl Pages {
         let huge = if kind == PageKind::Huge { modest_huge_page() } else { None };
         // Room to align by hand: mmap promises a base page's alignment only.
         let mapped = huge.map_or(length, |huge| length.next_multiple_of(huge) + huge);
-        // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
-        let base = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                mapped,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-        }
-        .map_err(|error| Fault::system(format!("mmap {mapped} bytes"), error))?;
-        let base = NonNull::new(base.cast::<u8>())
-            .ok_or_else(|| Fault::system("mmap answered address 0", rustix::io::Errno::NOMEM))?;
+        let mapping = Mapping::new(mapped, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?;
+        let base = mapping.start();
         let offset = huge.map_or(0, |huge| base.align_offset(huge));
         // SAFETY: `offset` is 0, or below the huge page by which the mapping was made longer than `length`.
         let start = unsafe { base.add(offset) };
-        let pages = Self { start, length, mapped, base };
+        let pages = Self { start, length, mapping };
         let (advice, room) = match huge {
             Some(huge) => (Advice::LinuxHugepage, length.next_multiple_of(huge)),
             None => (Advice::LinuxNoHugepage, length),
@@ -98,7 +131,7 @@ impl Pages {
         let advised = unsafe { madvise(pages.start.as_ptr().cast(), room, advice) };
         match advised {
             // A kernel without transparent huge pages: base pages are all there is.
-            Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(pages),
+            Ok(()) | Err(Errno::INVAL) => Ok(pages),
             Err(error) => Err(Fault::system(format!("madvise {room} bytes"), error)),
         }
     }
@@ -108,9 +141,7 @@ impl Pages {
     /// Keeps them from children that are forked from here on (`MADV_DONTFORK`): what a child has in common,
     /// the next write copies, and whoever holds the page by the kernel's own reference keeps the old one.
     pub(crate) fn keep_from_later_children(&self) {
-        // SAFETY: the range is this mapping; a child that is forked later runs none of its owner's code.
-        let advised = unsafe { madvise(self.base.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
-        debug_assert!(advised.is_ok(), "madvise of own mapping");
+        self.mapping.keep_from_later_children();
     }
 
     /// How much of this memory the kernel keeps in huge pages, by its own word in
@@ -151,15 +182,6 @@ impl DerefMut for Pages {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `deref`, and `&mut self` makes this the only access.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        // SAFETY: this mapping was made by `map` with this base and length, and no reference to it
-        // outlives `self`. Pages that a pipe still holds stay alive by the kernel's own references.
-        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
-        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }
 

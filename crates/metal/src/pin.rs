@@ -1,5 +1,6 @@
 //! Pinning that is read back.
 
+use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use tenbin_model::{Cpu, order};
 
@@ -18,17 +19,12 @@ impl Pin {
     /// [`Fault::System`] when the kernel refuses the CPU (offline, outside the cpuset),
     /// [`Fault::PinNotHeld`] when it agreed and the thread runs elsewhere all the same.
     pub fn hold(cpu: Cpu) -> Result<Self, Fault> {
-        let number = cpu.0 as usize;
-        if number >= CpuSet::MAX_CPU {
-            return Err(Fault::system(
-                format!("pin to {cpu} (at most CPU {} can be named)", CpuSet::MAX_CPU - 1),
-                rustix::io::Errno::INVAL,
-            ));
-        }
+        let only = only(cpu).map_err(|error| {
+            let most = CpuSet::MAX_CPU - 1;
+            Fault::system(format!("pin to {cpu} (at most CPU {most} can be named)"), error)
+        })?;
         let before = sched_getaffinity(None)
             .map_err(|error| Fault::system("sched_getaffinity of this thread", error))?;
-        let mut only = CpuSet::new();
-        only.set(number);
         sched_setaffinity(None, &only)
             .map_err(|error| Fault::system(format!("sched_setaffinity to {cpu}"), error))?;
         let pin = Self { before };
@@ -61,6 +57,22 @@ pub fn allowed_cpus() -> Result<Vec<Cpu>, Fault> {
     let set =
         sched_getaffinity(None).map_err(|error| Fault::system("sched_getaffinity of this thread", error))?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| Cpu(cpu as u32)).collect())
+}
+
+/// The set of these CPUs, without those that no set can hold.
+pub(crate) fn set_of(cpus: &[Cpu]) -> CpuSet {
+    let mut set = CpuSet::new();
+    let numbers = cpus.iter().map(|cpu| cpu.0 as usize);
+    numbers.filter(|&number| number < CpuSet::MAX_CPU).for_each(|number| set.set(number));
+    set
+}
+
+/// The set of this one. It allocates nothing.
+///
+/// # Errors
+/// `EINVAL` where no set can hold it.
+pub(crate) fn only(cpu: Cpu) -> Result<CpuSet, Errno> {
+    if (cpu.0 as usize) < CpuSet::MAX_CPU { Ok(set_of(&[cpu])) } else { Err(Errno::INVAL) }
 }
 
 /// Whether no CPU is named twice.

@@ -14,11 +14,13 @@ use aya::maps::{Array, HashMap, MapData, PerCpuArray, Queue, Stack};
 use aya::programs::ProgramError;
 use aya::util::nr_cpus;
 use aya::{Ebpf, EbpfLoader};
+use rustix::time::ClockId;
 use syscalls::Sysno;
 use tenbin_model::{Order, Picoseconds};
 
 use crate::bpf::{self, Lacking, Types, Unattached, chain, kernel_types, load, map, unattached};
-use crate::child::{self, End};
+use crate::child::End;
+use crate::clock::nanoseconds;
 use crate::descendants;
 use crate::fault::Fault;
 use crate::machine::is_translated;
@@ -595,14 +597,15 @@ fn thread(raw: &RawThread) -> Thread {
     }
 }
 
-pub(crate) fn letters(name: &[u8; NAME]) -> String {
-    let end = name.iter().position(|&letter| letter == 0).unwrap_or(NAME);
+/// What a C string says, as far as it goes.
+pub(crate) fn letters(name: &[u8]) -> String {
+    let end = name.iter().position(|&letter| letter == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
 }
 
 /// The kernel's clock that the programs read.
 pub(crate) fn nanoseconds_now() -> u64 {
-    u64::try_from(child::monotonic().as_nanos()).unwrap_or(u64::MAX)
+    nanoseconds(ClockId::Monotonic)
 }
 
 /// Nanoseconds as a length.

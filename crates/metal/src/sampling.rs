@@ -24,6 +24,11 @@ pub(crate) const RECORD_SAMPLE: u32 = 9;
 const MODE_MASK: u16 = 7;
 const MODE_KERNEL: u16 = 1;
 
+/// The number of eight bytes that a record has there.
+pub(crate) fn long(bytes: &[u8], place: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(place..place + 8)?.try_into().ok()?))
+}
+
 /// What was sampled around some work of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sampled {
@@ -54,19 +59,15 @@ impl Sampled {
 
     /// Takes in one record of the ring: its type, its flags, and what follows its header.
     fn take(&mut self, kind: u32, flags: u16, body: &[u8]) {
-        let word = |place: usize| {
-            let bytes = body.get(place * 8..place * 8 + 8)?;
-            Some(u64::from_ne_bytes(bytes.try_into().ok()?))
-        };
         match kind {
             RECORD_SAMPLE if flags & MODE_MASK == MODE_KERNEL => {
-                let Some(address) = word(0) else { return };
+                let Some(address) = long(body, 0) else { return };
                 self.in_kernel += 1;
                 *self.kernel.entry(address).or_default() += 1;
             }
             RECORD_SAMPLE => self.elsewhere += 1,
             // An identifier, then how many.
-            RECORD_LOST => self.lost += word(1).unwrap_or(0),
+            RECORD_LOST => self.lost += long(body, 8).unwrap_or(0),
             _ => {}
         }
     }
@@ -171,6 +172,7 @@ mod tests {
             (RECORD_SAMPLE, 2, &[0x40_1000]),
             (RECORD_SAMPLE, 3, &[0x40_1000]),
             (RECORD_LOST, 0, &[77, 5]),
+            (RECORD_LOST, 0, &[77]),
             (RECORD_SAMPLE, MODE_KERNEL, &[0xffff_ffff_8100_0020]),
             (RECORD_SAMPLE, MODE_KERNEL, &[]),
             (5, MODE_KERNEL, &[1, 2, 3]),

@@ -1,6 +1,7 @@
 //! Signals kept from this thread while it does what must not end in the middle.
 
 use std::io;
+use std::ptr;
 
 use crate::fault::Fault;
 
@@ -38,7 +39,7 @@ impl Drop for Held {
 }
 
 /// Blocks exactly these, and returns what was blocked.
-fn masked(set: &libc::sigset_t) -> io::Result<libc::sigset_t> {
+pub(crate) fn masked(set: &libc::sigset_t) -> io::Result<libc::sigset_t> {
     // SAFETY: all bytes zero are a value of this plain C structure.
     let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is a live set, and `before` is live and writable.
@@ -47,6 +48,28 @@ fn masked(set: &libc::sigset_t) -> io::Result<libc::sigset_t> {
         // It returns the error and leaves errno alone.
         error => Err(io::Error::from_raw_os_error(error)),
     }
+}
+
+/// An action with this handler, or one of the constants in its place: no flags, an empty mask.
+pub(crate) fn action(handler: libc::sighandler_t) -> libc::sigaction {
+    // SAFETY: all bytes zero are a value of this structure: no flags, an empty mask, the default action.
+    let action: libc::sigaction = unsafe { std::mem::zeroed() };
+    libc::sigaction { sa_sigaction: handler, ..action }
+}
+
+/// Sets what a signal does where there is an `action`, and gives what it did. That ignores it, is the default,
+/// what an earlier call gave, or has a handler that does what a handler may do (signal-safety(7)).
+pub(crate) fn dispose(signal: i32, action: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
+    let mut was = self::action(libc::SIG_DFL);
+    // SAFETY: both point to structures that outlive the call, or the first is null, which changes nothing. A
+    // handler takes a number and may be called at any time, as the callers in this crate guarantee.
+    let answer = unsafe { libc::sigaction(signal, action.map_or(ptr::null(), ptr::from_ref), &raw mut was) };
+    if answer == 0 { Ok(was) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a signal do what it does by default.
+pub(crate) fn default(signal: i32) -> io::Result<()> {
+    dispose(signal, Some(&action(libc::SIG_DFL))).map(drop)
 }
 
 #[cfg(test)]

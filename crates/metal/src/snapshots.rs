@@ -14,10 +14,11 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, WaitOptions, getpid, waitpid};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use syscalls::Sysno;
 
 use crate::child::{End, through_from};
+use crate::clock::nanoseconds;
 use crate::descendants::{Descendants, children, numbers};
 use crate::fault::Fault;
 use crate::profiler::nanoseconds_now;
@@ -223,8 +224,7 @@ impl Stat {
 
 /// What this thread has taken of a CPU, in ns.
 fn cpu_time() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap_or(0)
+    nanoseconds(ClockId::ThreadCPUTime)
 }
 
 #[cfg(test)]

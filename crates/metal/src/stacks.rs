@@ -25,7 +25,7 @@ use crate::child::End;
 use crate::descendants;
 use crate::fault::Fault;
 use crate::profiler::{letters, nanoseconds_now};
-use crate::sampling::RECORD_LOST;
+use crate::sampling::{RECORD_LOST, long};
 use crate::starter::{NAME, named, starter};
 
 /// The programs, for machines whose lowest byte comes first.
@@ -369,10 +369,6 @@ fn stack(digest: u64) -> Option<u64> {
     (digest != 0).then_some(digest)
 }
 
-fn long(bytes: &[u8], place: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(bytes.get(place..place + 8)?.try_into().ok()?))
-}
-
 /// The body of a `PERF_RECORD_MMAP2`, with the time behind it.
 fn mapping(body: &[u8]) -> Option<Mapping> {
     const PATH: usize = 64;
@@ -380,14 +376,13 @@ fn mapping(body: &[u8]) -> Option<Mapping> {
     let (start, length, offset) = (long(body, 8)?, long(body, 16)?, long(body, 24)?);
     let behind = body.len().checked_sub(8)?;
     let path = body.get(PATH..behind)?;
-    let path = path.split(|&letter| letter == 0).next().unwrap_or_default();
     Some(Mapping {
         at: long(body, behind)?,
         process,
         start,
         end: start.checked_add(length)?,
         offset,
-        path: String::from_utf8_lossy(path).into_owned(),
+        path: letters(path),
     })
 }
 

@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::crew::{Atomics, Crew, Shared};
 use crate::fault::Fault;
 use crate::team::{Lap, Task};
-use crate::usage::Usage;
+use crate::usage::{Usage, WORDS};
 
 pub use host::{Idle, State};
 
@@ -163,7 +163,7 @@ pub(crate) struct Slot {
     fired: AtomicU64,
     armed: AtomicU64,
     slack: AtomicU64,
-    usage: [AtomicU64; 6],
+    usage: [AtomicU64; WORDS],
 }
 
 // SAFETY: atomic words alone; no address, nothing owned.
@@ -184,11 +184,7 @@ impl Slot {
                 store(&self.fired, seen.fired);
                 store(&self.armed, u64::from(seen.armed));
                 store(&self.slack, seen.slack);
-                let Usage { user, system, voluntary_switches, involuntary_switches, .. } = seen.usage;
-                let faults = [seen.usage.minor_faults, seen.usage.major_faults];
-                let switches = [voluntary_switches, involuntary_switches];
-                let words = [user.0, system.0].into_iter().chain(switches).chain(faults);
-                self.usage.iter().zip(words).for_each(|(word, value)| store(word, value));
+                self.usage.iter().zip(seen.usage.words()).for_each(|(word, value)| store(word, value));
             }
             Err(errno) => store(&self.errno, u64::from(errno.raw_os_error().unsigned_abs())),
         }
@@ -213,16 +209,7 @@ impl Slot {
         }
         let due = load(&self.from).saturating_add(load(&self.length));
         let until = load(&self.until);
-        let [user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults] =
-            self.usage.each_ref().map(load);
-        let usage = Usage {
-            user: Picoseconds(user),
-            system: Picoseconds(system),
-            voluntary_switches,
-            involuntary_switches,
-            minor_faults,
-            major_faults,
-        };
+        let usage = Usage::of_words(self.usage.each_ref().map(load));
         let elapsed = Picoseconds::from_nanos(until.saturating_sub(due));
         let lap = Lap { elapsed, cpu, usage, ..Lap::default() };
         let early = (until < due).then(|| Picoseconds::from_nanos(due - until));

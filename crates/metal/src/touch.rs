@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mprotect};
 
 use crate::fault::Fault;
-use crate::pages::{self, modest_huge_page};
+use crate::pages::{self, Mapping, modest_huge_page};
 
 /// What the kernel is told about the pages of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +37,7 @@ pub struct Region {
     start: NonNull<u8>,
     pages: usize,
     page: usize,
-    base: NonNull<u8>,
-    mapped: usize,
+    _mapping: Mapping,
 }
 
 // SAFETY: the mapping belongs to this value alone and is plain memory that any thread may use.
@@ -61,25 +60,15 @@ impl Region {
         // may not be accessed, so that the kernel does not merge this mapping with a neighbour and count the
         // two as one.
         let mapped = length.next_multiple_of(huge) + 2 * huge;
-        // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
-        let base = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                mapped,
-                ProtFlags::empty(),
-                MapFlags::PRIVATE | MapFlags::NORESERVE,
-            )
-        }
-        .map_err(|error| Fault::system(format!("mmap {mapped} bytes"), error))?;
-        let base = NonNull::new(base.cast::<u8>())
-            .ok_or_else(|| Fault::system("mmap answered address 0", Errno::NOMEM))?;
+        let mapping = Mapping::new(mapped, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)?;
+        let base = mapping.start();
         let offset = match base.align_offset(huge) {
             0 => huge,
             offset => offset,
         };
         // SAFETY: the mapping was made longer than `length` by two huge pages, and `offset` is one at most.
         let start = unsafe { base.add(offset) };
-        let region = Self { start, pages, page, base, mapped };
+        let region = Self { start, pages, page, _mapping: mapping };
         // SAFETY: the range lies inside the mapping just made, which nobody else knows of.
         unsafe { mprotect(start.as_ptr().cast(), length, MprotectFlags::READ | MprotectFlags::WRITE) }
             .map_err(|error| Fault::system(format!("mprotect {length} bytes"), error))?;
@@ -213,7 +202,7 @@ impl Region {
     /// # Errors
     /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes(&self) -> Result<u64, Fault> {
-        self.huge_bytes_at("/proc/self/smaps")
+        pages::huge_bytes("/proc/self/smaps", self.addresses())
     }
 
     /// The same of the copy that a child of this process has (`/proc/PID/smaps`).
@@ -222,10 +211,6 @@ impl Region {
     /// [`Fault::System`] when the file cannot be read or does not say.
     pub fn huge_bytes_of(&self, process: u32) -> Result<u64, Fault> {
         huge_bytes_of(process, self.addresses())
-    }
-
-    fn huge_bytes_at(&self, path: &str) -> Result<u64, Fault> {
-        pages::huge_bytes(path, self.addresses())
     }
 
     /// Where it lies, in this process and in those that were forked while it was there.
@@ -259,15 +244,6 @@ impl Region {
         // dropped, which the returned lifetime excludes; and every access of any thread is an atomic one to a
         // whole word.
         unsafe { AtomicU64::from_ptr(place.cast()) }
-    }
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: this mapping was made by `map` with this base and length, and no reference to it outlives
-        // `self`.
-        let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.mapped) };
-        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }
 

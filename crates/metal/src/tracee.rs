@@ -369,12 +369,10 @@ impl<'a> Tracee<'a> {
 
     /// Waits until something has happened to a thread; none when there is none left.
     fn wait_for_any(&self) -> Result<Option<(Thread, WaitStatus)>, Trouble> {
-        // Threads too (`__WALL`), but nobody's that another thread of this process started (`__WNOTHREAD`).
-        const OURS: u32 = (libc::__WALL | libc::__WNOTHREAD).cast_unsigned();
         let options = WaitIdOptions::EXITED
             | WaitIdOptions::STOPPED
             | WaitIdOptions::NOWAIT
-            | WaitIdOptions::from_bits_retain(OURS);
+            | WaitIdOptions::from_bits_retain(request::threads_too().bits());
         loop {
             // Only looked at: a number must stay the thread's own as long as the keeper of time may kill it.
             // It is given back under the lock.
@@ -388,7 +386,7 @@ impl<'a> Tracee<'a> {
             if living.late {
                 return Err(Trouble::OutOfTime(self.deadline));
             }
-            match wait(WaitOptions::NOHANG | WaitOptions::from_bits_retain(OURS)) {
+            match wait(WaitOptions::NOHANG | request::threads_too()) {
                 Ok(Some((pid, status))) => {
                     let thread = pid.as_raw_nonzero().get();
                     if libc::WIFSTOPPED(status.as_raw()) {
@@ -503,9 +501,8 @@ impl Drop for Tracee<'_> {
         self.lock().kill();
         loop {
             let mut living = self.lock();
-            let every = WaitOptions::from_bits_retain((libc::__WALL | libc::__WNOTHREAD).cast_unsigned());
             // Killed threads end at once, so that the keeper of time does not wait long for the lock.
-            match wait(every) {
+            match wait(request::threads_too()) {
                 Ok(Some((pid, status))) if libc::WIFSTOPPED(status.as_raw()) => {
                     // One that had just been born, or that stops on its way out.
                     let _ = kill_process(pid, Signal::KILL);

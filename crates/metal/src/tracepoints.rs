@@ -13,7 +13,7 @@ use perf_event::{Builder, SampleFlag, Sampler};
 use tenbin_model::words::comma;
 
 use crate::counters::Counters;
-use crate::sampling::{RECORD_LOST, RECORD_SAMPLE};
+use crate::sampling::{RECORD_LOST, RECORD_SAMPLE, long};
 
 /// Where the tracing file system is mounted: since Linux 4.1, and before (`Documentation/trace/ftrace.rst`).
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -231,18 +231,14 @@ impl Recorder {
             while let Some(record) = ring.next_record() {
                 match record.ty() {
                     RECORD_SAMPLE => recorded += 1,
-                    RECORD_LOST => lost += dropped(&record.to_contiguous()),
+                    // An identifier, then how many.
+                    RECORD_LOST => lost += long(&record.to_contiguous(), 8).unwrap_or(0),
                     _ => {}
                 }
             }
         }
         (recorded, lost)
     }
-}
-
-/// The count in a record of what was dropped: an identifier, then how many.
-fn dropped(body: &[u8]) -> u64 {
-    body.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_ne_bytes)
 }
 
 #[cfg(test)]
@@ -296,13 +292,6 @@ mod tests {
             Uncounted::of("x", io::Error::from_raw_os_error(libc::EMFILE)),
             Uncounted::Failed(..)
         ));
-    }
-
-    #[test]
-    fn what_was_dropped_is_read_behind_its_identifier() {
-        let body: Vec<u8> = [77_u64, 5].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        assert_eq!(dropped(&body), 5);
-        assert_eq!(dropped(&body[..8]), 0);
     }
 
     /// Wherever a system call can be counted, one thread's are, exactly; elsewhere the reason is said.

@@ -27,6 +27,9 @@ pub struct Usage {
     pub major_faults: u64,
 }
 
+/// How many numbers it has.
+pub(crate) const WORDS: usize = 6;
+
 impl Usage {
     /// The calling thread's usage so far.
     pub fn of_this_thread() -> Self {
@@ -34,20 +37,19 @@ impl Usage {
         // which `getrusage` then divides (`task_sched_runtime` and `cputime_adjust` in `kernel/sched`);
         // without it an epoch shorter than a tick would mostly have cost nothing.
         let _ = clock_gettime(ClockId::ThreadCPUTime);
-        let mut raw = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `raw` is a live, writable `rusage`; the kernel writes within it or fails.
-        let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) };
-        debug_assert_eq!(status, 0, "getrusage(RUSAGE_THREAD) takes no input that could be wrong");
-        // SAFETY: all-zero bytes are a valid `rusage` (plain integers), and the kernel wrote the rest.
-        Self::from_raw(&unsafe { raw.assume_init() })
+        Self::of(libc::RUSAGE_THREAD)
     }
 
     /// The usage of all children that this process has waited for, with theirs.
     pub fn of_children() -> Self {
+        Self::of(libc::RUSAGE_CHILDREN)
+    }
+
+    fn of(whom: libc::c_int) -> Self {
         let mut raw = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: `raw` is a live, writable `rusage`; the kernel writes within it or fails.
-        let status = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, raw.as_mut_ptr()) };
-        debug_assert_eq!(status, 0, "getrusage(RUSAGE_CHILDREN) takes no input that could be wrong");
+        let status = unsafe { libc::getrusage(whom, raw.as_mut_ptr()) };
+        debug_assert_eq!(status, 0, "getrusage({whom}) takes no input that could be wrong");
         // SAFETY: all-zero bytes are a valid `rusage` (plain integers), and the kernel wrote the rest.
         Self::from_raw(&unsafe { raw.assume_init() })
     }
@@ -66,26 +68,31 @@ impl Usage {
 
     /// The sum of two threads' usages.
     pub fn plus(&self, other: &Self) -> Self {
-        Self {
-            user: self.user + other.user,
-            system: self.system + other.system,
-            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
-            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
-            minor_faults: self.minor_faults + other.minor_faults,
-            major_faults: self.major_faults + other.major_faults,
-        }
+        self.with(other, u64::saturating_add)
     }
 
     /// What was added since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            user: self.user.saturating_sub(earlier.user),
-            system: self.system.saturating_sub(earlier.system),
-            voluntary_switches: self.voluntary_switches.saturating_sub(earlier.voluntary_switches),
-            involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-        }
+        self.with(earlier, u64::saturating_sub)
+    }
+
+    fn with(&self, other: &Self, each: fn(u64, u64) -> u64) -> Self {
+        let (words, others) = (self.words(), other.words());
+        Self::of_words(std::array::from_fn(|word| each(words[word], others[word])))
+    }
+
+    /// Its numbers in order, for memory or a wire on which they go to another process.
+    pub(crate) fn words(&self) -> [u64; WORDS] {
+        let Self { user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults } =
+            *self;
+        [user.0, system.0, voluntary_switches, involuntary_switches, minor_faults, major_faults]
+    }
+
+    /// What [`words`](Self::words) gave.
+    pub(crate) fn of_words(words: [u64; WORDS]) -> Self {
+        let [user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults] = words;
+        let (user, system) = (Picoseconds(user), Picoseconds(system));
+        Self { user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults }
     }
 }
 
@@ -116,10 +123,7 @@ mod tests {
     /// than a tick, by a thread that sleeps before the next one, would never have been charged.
     #[test]
     fn time_is_charged_though_no_tick_came_by() {
-        let spent = || {
-            let time = clock_gettime(ClockId::ThreadCPUTime);
-            Picoseconds::from_nanos((time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64)
-        };
+        let spent = || Picoseconds::from_nanos(crate::clock::nanoseconds(ClockId::ThreadCPUTime));
         let (mut charged, mut worked) = (Picoseconds::ZERO, Picoseconds::ZERO);
         for _ in 0..40 {
             let (first, before) = (spent(), Usage::of_this_thread());

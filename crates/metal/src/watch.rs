@@ -17,10 +17,9 @@ use std::sync::mpsc::Sender;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::io::Errno;
 use rustix::thread::{ClockId, Timespec, clock_nanosleep_absolute};
-use rustix::time::clock_gettime;
 use tenbin_model::Cpu;
 
-use crate::clock::counter;
+use crate::clock::{counter, nanoseconds};
 use crate::fault::Fault;
 use crate::pin::Pin;
 use crate::{Usage, inherited};
@@ -107,11 +106,6 @@ fn sleep_until(due: u64) {
     let seconds = (due / 1_000_000_000).cast_signed();
     let until = Timespec { tv_sec: seconds, tv_nsec: (due % 1_000_000_000).cast_signed() };
     while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
-}
-
-fn nanoseconds(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 /// The clocks at a moment, in nanoseconds but for the first.

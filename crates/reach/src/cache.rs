@@ -117,15 +117,12 @@ impl Cache {
     pub fn kernel(&self, architecture: Architecture, suite: Suite) -> Result<Kernel, Error> {
         suite.insist(architecture)?;
         let place = self.place(architecture, suite);
-        if !place.is_dir() {
-            let turn = self.turn()?;
-            if !place.is_dir() {
-                let mut apt = Apt::prepare(&turn.folder("apt"), architecture, suite)?;
-                let whole = turn.folder("whole");
-                fetch_kernel(&mut apt, &turn.folder("unpacked"), &whole)?;
-                name(&whole, &place)?;
-            }
-        }
+        self.make(&place, |turn| {
+            let mut apt = Apt::prepare(&turn.folder("apt"), architecture, suite)?;
+            let whole = turn.folder("whole");
+            fetch_kernel(&mut apt, &turn.folder("unpacked"), &whole)?;
+            name(&whole, &place)
+        })?;
         let modules = modules_in(&[place.join("modules")])?;
         Ok(Kernel { image: place.join("image"), busybox: place.join("busybox"), modules })
     }
@@ -142,12 +139,7 @@ impl Cache {
         self.kernel(architecture, suite)?;
         let place = self.place(architecture, suite);
         let unpacked = place.join("headers");
-        if !unpacked.is_dir() {
-            let turn = self.turn()?;
-            if !unpacked.is_dir() {
-                complete(&turn, architecture, suite, &place)?;
-            }
-        }
+        self.make(&unpacked, |turn| complete(turn, architecture, suite, &place))?;
         headers::folder(&std::path::absolute(&unpacked).map_err(Error::file("read", &unpacked))?)
     }
 
@@ -248,15 +240,21 @@ impl Cache {
 
     /// The modules in the folder `built`, where they are put now if it is not there.
     fn build(&self, build: &Build, built: &Path, modules: &[Module]) -> Result<Vec<PathBuf>, Error> {
-        if !built.is_dir() {
-            let turn = self.turn()?;
-            if !built.is_dir() {
-                build.run(&turn.folder("kmod"), &turn.folder("whole"))?;
-                name(&turn.folder("whole"), built)?;
-                forget(built).map_err(Error::file("write", built))?;
-            }
-        }
+        self.make(built, |turn| {
+            build.run(&turn.folder("kmod"), &turn.folder("whole"))?;
+            name(&turn.folder("whole"), built)?;
+            forget(built).map_err(Error::file("write", built))
+        })?;
         Ok(modules.iter().map(|module| built.join(module.file())).collect())
+    }
+
+    /// Makes a folder in a turn, unless it is there, or somebody else makes it meanwhile.
+    fn make(&self, folder: &Path, made: impl FnOnce(&Turn) -> Result<(), Error>) -> Result<(), Error> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        let turn = self.turn()?;
+        if folder.is_dir() { Ok(()) } else { made(&turn) }
     }
 
     /// Waits until nobody else writes here, and removes what a process left that was killed while it did.

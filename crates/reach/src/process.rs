@@ -131,15 +131,21 @@ impl Program {
     }
 
     fn fault(&self, fault: Fault) -> Error {
-        self.error(match fault {
-            Fault::System { error, .. } => error,
-            other => io::Error::other(other),
-        })
+        unrun(self.name, fault)
     }
 
     fn error(&self, error: io::Error) -> Error {
         Error::Process { program: self.name.to_owned(), error }
     }
+}
+
+/// A program that cannot be started or minded.
+pub(crate) fn unrun(program: &str, fault: Fault) -> Error {
+    let error = match fault {
+        Fault::System { error, .. } => error,
+        other => io::Error::other(other),
+    };
+    Error::Process { program: program.to_owned(), error }
 }
 
 /// Where `program` is in the path.

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tenbin_metal::child::{self, Bounds, End};
-use tenbin_model::Missing;
 use tenbin_model::words::semicolon;
 
 use crate::error::Error;
+use crate::process::{lacking, unrun};
 
 /// The longest that a call of git may take, and the longest that a build may.
 const GIT: Duration = Duration::from_secs(600);
@@ -140,11 +140,11 @@ impl Repository {
         // Paths of equal length: they are in what is built, and where it lies in memory follows.
         let folder = self.folder.path().join(format!("{number:03}"));
         fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-        let must = |words: &[&str]| {
+        let must = |words: &[&str], input| {
             let failed = |cause| Error::Revision { name: revision.name.clone(), tried: "check out", cause };
-            run("git", words, &folder, GIT, None)?.map_err(failed)
+            run("git", words, &folder, GIT, input)?.map_err(failed)
         };
-        must(&["init", "--quiet"])?;
+        must(&["init", "--quiet"], None)?;
         let information = folder.join(".git/objects/info");
         let write = |path: PathBuf, text: &[u8]| fs::write(&path, text).map_err(Error::file("write", &path));
         fs::create_dir_all(&information).map_err(Error::file("create", &information))?;
@@ -160,11 +160,10 @@ impl Repository {
             let path = folder.join(".git/tags-to-come");
             write(path.clone(), format!("{tags}\n").as_bytes())?;
             let input = File::open(&path).map_err(Error::file("read", &path))?;
-            let failed = |cause| Error::Revision { name: revision.name.clone(), tried: "check out", cause };
-            run("git", &["update-ref", "--stdin"], &folder, GIT, Some(input))?.map_err(failed)?;
+            must(&["update-ref", "--stdin"], Some(input))?;
             let _ = fs::remove_file(path);
         }
-        must(&["-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", &revision.hash])?;
+        must(&["-c", "advice.detachedHead=false", "checkout", "--quiet", "--detach", &revision.hash], None)?;
         if revision.uncommitted {
             self.add_uncommitted(&folder)?;
         }
@@ -241,21 +240,9 @@ fn run(
     let finished = match child::run(command, bounds) {
         Ok(finished) => finished,
         Err(tenbin_metal::Fault::System { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::Missing(Missing {
-                what: format!("the program {program}"),
-                needed: "to check out revisions".into(),
-                install: format!("apt-get install {program}"),
-            }));
+            return Err(lacking(format!("the program {program}"), "to check out revisions", program));
         }
-        Err(tenbin_metal::Fault::System { error, .. }) => {
-            return Err(Error::Process { program: program.into(), error });
-        }
-        Err(fault) => {
-            return Err(Error::Process {
-                program: program.into(),
-                error: std::io::Error::other(fault.to_string()),
-            });
-        }
+        Err(fault) => return Err(unrun(program, fault)),
     };
     if finished.end == End::Exited(0) {
         return Ok(Ok(String::from_utf8_lossy(&finished.stdout).trim_end().to_owned()));

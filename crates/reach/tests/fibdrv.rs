@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use tenbin_model::Architecture;
-use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
+use tenbin_reach::{Cargo, Module, Suite};
 
 /// What the guest runs. Everything that the kernel says after the first line must be harmless.
 const SCRIPT: &str = r#"
@@ -60,19 +60,13 @@ fn client(architecture: Architecture, folder: &Path) -> PathBuf {
 /// What the guest said, once all of it was checked.
 fn work(architecture: Architecture, suite: Suite) -> String {
     let scratch = tempfile::tempdir().expect("there is room for a folder");
-    let cache = Cache::usual().expect("the environment names a folder");
-    let kernel = cache.kernel(architecture, suite).expect("the kernel is here, or Debian is reached");
-    let modules = cache.modules(architecture, suite, &[Module::Fibdrv]).expect("the module builds");
-    let mut guest = Guest::new(architecture, kernel, ["sh", "-c", SCRIPT]);
+    let mut guest = archive::guest(architecture, suite, &[Module::Fibdrv], ["sh", "-c", SCRIPT]);
     guest.cpus = 2;
     // Checks, red zones and poison for every object: what is written past an end or after a free is told of.
     guest.parameters = vec!["slub_debug=FZP".to_owned()];
     guest.deadline = Duration::from_secs(400);
     let client = client(architecture, scratch.path());
-    guest.cargo = vec![
-        Cargo::File { from: modules[0].clone(), to: "/modules/fibdrv.ko".into(), mode: None },
-        Cargo::File { from: client, to: "/bin/client".into(), mode: Some(0o755) },
-    ];
+    guest.cargo.push(Cargo::File { from: client, to: "/bin/client".into(), mode: Some(0o755) });
     let outcome = guest.run().expect("the guest answers");
     let stdout = String::from_utf8_lossy(&outcome.stdout).into_owned();
     assert_eq!(outcome.status, 0, "{stdout}{}", String::from_utf8_lossy(&outcome.stderr));
@@ -100,8 +94,6 @@ fn fibdrv_keeps_its_word_on_x86_64_and_linux_6_1() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn fibdrv_keeps_its_word_on_riscv64_and_linux_6_12() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    println!("{}", work(Architecture::Riscv64, Suite::Trixie));
+    let Some((riscv64, trixie)) = archive::riscv64() else { return };
+    println!("{}", work(riscv64, trixie));
 }

@@ -15,22 +15,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tenbin_model::Architecture;
 use tenbin_reach::{
-    Accelerator, Cache, Cargo, Channel, ConsoleLine, Error, File, Guest, Kernel, Kvm, Outcome, Silence, Suite,
+    Accelerator, Cargo, Channel, ConsoleLine, Error, File, Guest, Kvm, Outcome, Silence, Suite,
 };
 
-/// What an answer may take on a machine that is busy with something else.
-const LONG: Duration = Duration::from_secs(300);
-
-fn kernel(architecture: Architecture) -> Kernel {
-    let cache = Cache::usual().expect("the environment names a folder");
-    cache.kernel(architecture, Suite::usual(architecture)).expect("the kernel is here, or Debian is reached")
-}
-
 fn guest(architecture: Architecture, command: &[&str]) -> Guest {
-    let kernel = kernel(architecture);
-    let mut guest = Guest::new(architecture, kernel, command);
-    guest.deadline = LONG;
-    guest
+    archive::guest(architecture, Suite::usual(architecture), &[], command)
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -92,10 +81,8 @@ fn a_guest_works_on_aarch64() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_works_on_riscv64() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    work(Architecture::Riscv64);
+    let Some((riscv64, _)) = archive::riscv64() else { return };
+    work(riscv64);
 }
 
 #[test]
@@ -120,10 +107,8 @@ fn silence(guest: &Guest) -> (Silence, String) {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_hangs_is_ended() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    let mut guest = guest(Architecture::Riscv64, &["sh", "-c", "echo here >/dev/console; tail -f /dev/null"]);
+    let Some((riscv64, _)) = archive::riscv64() else { return };
+    let mut guest = guest(riscv64, &["sh", "-c", "echo here >/dev/console; tail -f /dev/null"]);
     // Long enough to be in the command on most machines; where it is not, the end is the same.
     guest.deadline = Duration::from_secs(8);
     assert_eq!(silence(&guest).0, Silence::Deadline(guest.deadline));
@@ -132,11 +117,8 @@ fn a_guest_that_hangs_is_ended() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_panics_shows_the_end_of_its_console() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    let (silence, console) =
-        silence(&guest(Architecture::Riscv64, &["sh", "-c", "echo c >/proc/sysrq-trigger"]));
+    let Some((riscv64, _)) = archive::riscv64() else { return };
+    let (silence, console) = silence(&guest(riscv64, &["sh", "-c", "echo c >/proc/sysrq-trigger"]));
     assert_eq!(silence, Silence::Panic);
     assert!(console.contains("sysrq triggered crash"), "{console}");
 }
@@ -144,20 +126,16 @@ fn a_guest_that_panics_shows_the_end_of_its_console() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_is_switched_off_under_the_command_is_silent() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    let (silence, _) = silence(&guest(Architecture::Riscv64, &["poweroff", "-f"]));
+    let Some((riscv64, _)) = archive::riscv64() else { return };
+    let (silence, _) = silence(&guest(riscv64, &["poweroff", "-f"]));
     assert!(matches!(&silence, Silence::Ended(why) if why == "it sent nothing"), "{silence:?}");
 }
 
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_guest_that_sends_too_much_is_ended() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    let mut guest = guest(Architecture::Riscv64, &["head", "-c", "3000000", "/dev/zero"]);
+    let Some((riscv64, _)) = archive::riscv64() else { return };
+    let mut guest = guest(riscv64, &["head", "-c", "3000000", "/dev/zero"]);
     guest.answer_most = 1 << 20;
     assert_eq!(silence(&guest).0, Silence::Flood(1 << 20));
 }
@@ -167,9 +145,7 @@ fn a_guest_that_sends_too_much_is_ended() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
+    let Some((riscv64, _)) = archive::riscv64() else { return };
     let script = "echo '<0>tenbin: first' >/dev/kmsg
         cat /sys/devices/system/cpu/isolated
         taskset -p $$ | sed 's/.* //'
@@ -177,7 +153,7 @@ fn a_cpu_is_kept_free_and_traces_and_times_are_there() {
         grep -c . /sys/kernel/tracing/available_tracers
         test -d /sys/kernel/debug/tracing && echo debug
         echo '<0>tenbin: second' >/dev/kmsg";
-    let mut guest = guest(Architecture::Riscv64, &["sh", "-c", script]);
+    let mut guest = guest(riscv64, &["sh", "-c", script]);
     guest.cpus = 2;
     guest.parameters = vec!["isolcpus=1".to_owned()];
     let mut reported = Vec::new();

@@ -6,13 +6,8 @@
 
 mod archive;
 
-use std::time::Duration;
-
 use tenbin_model::Architecture;
-use tenbin_reach::{Cache, Cargo, Guest, Module, Suite};
-
-/// What an answer may take on a machine that is busy with something else.
-const LONG: Duration = Duration::from_secs(300);
+use tenbin_reach::{Module, Suite};
 
 /// Runs in the guest. Its loops are bounded, so it ends whatever the module does.
 const SCRIPT: &str = r#"
@@ -74,15 +69,8 @@ const COMPLAINTS: &[&str] =
 
 /// Loads and removes it in every way, and gives how many nanoseconds late a timer of two seconds was.
 fn works(architecture: Architecture, suite: Suite) -> i64 {
-    let cache = Cache::usual().expect("the environment names a folder");
-    let kernel = cache.kernel(architecture, suite).expect("the kernel is here, or Debian is reached");
-    let built = cache.modules(architecture, suite, &[Module::OneshotTimer]).expect("it builds");
-    let [module] = &built[..] else { panic!("one module was asked for: {built:?}") };
-    let mut guest = Guest::new(architecture, kernel, ["sh", "-c", SCRIPT]);
+    let mut guest = archive::guest(architecture, suite, &[Module::OneshotTimer], ["sh", "-c", SCRIPT]);
     guest.cpus = 2;
-    guest.deadline = LONG;
-    guest.cargo =
-        vec![Cargo::File { from: module.clone(), to: "/modules/oneshot_timer.ko".into(), mode: None }];
     let outcome = guest.run().expect("the guest answers");
     let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
     let (log, messages): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('<'));
@@ -122,9 +110,7 @@ fn a_timer_goes_off_in_linux_6_1_on_x86_64() {
 #[test]
 #[ignore = "boots a guest: `cargo xtask test guests`"]
 fn a_timer_goes_off_in_linux_6_12_on_riscv64() {
-    if !archive::serves(Architecture::Riscv64, Suite::Trixie) {
-        return;
-    }
-    let late = works(Architecture::Riscv64, Suite::Trixie);
+    let Some((riscv64, trixie)) = archive::riscv64() else { return };
+    let late = works(riscv64, trixie);
     println!("late by {late} ns, by the clock of an emulated machine");
 }

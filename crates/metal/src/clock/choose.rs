@@ -4,10 +4,11 @@ use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::time::ClockId;
 use tenbin_model::machine::ClockChoice;
 use tenbin_model::{Cpu, machine};
 
-use super::{Clock, NANOSECOND_SCALE, Source, counter, kernel_nanoseconds};
+use super::{Clock, NANOSECOND_SCALE, Source, counter, nanoseconds};
 use crate::fault::Fault;
 use crate::pin::Pin;
 
@@ -178,6 +179,10 @@ fn calibrate() -> u64 {
     let (last_ticks, last) = bracketed();
     let ticks = u128::from(last_ticks.saturating_sub(first_ticks).max(1));
     ((u128::from(last - first) * u128::from(NANOSECOND_SCALE)) / ticks) as u64
+}
+
+fn kernel_nanoseconds() -> u64 {
+    nanoseconds(ClockId::MonotonicRaw)
 }
 
 /// What the kernel itself keeps time by.

@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
 use rustix::process::Pid;
-use rustix::thread::{CpuSet, futex, sched_setaffinity};
-use tenbin_model::{Cpu, Picoseconds};
+use rustix::thread::{futex, sched_setaffinity};
+use tenbin_model::Cpu;
 
 use super::shared::Atomics;
 use crate::child::die_with;
 use crate::clock::{Clock, Ticks};
-use crate::pin::current_cpu;
+use crate::pin::{current_cpu, only};
 use crate::stack;
 use crate::team::{Stint, Task};
-use crate::usage::Usage;
+use crate::usage::{Usage, WORDS};
 
 /// A futex in memory that processes share: not `FUTEX_PRIVATE_FLAG`, which speaks of one address space.
 pub(super) const ACROSS: futex::Flags = futex::Flags::empty();
@@ -70,7 +70,7 @@ pub(super) struct Slot {
     start: AtomicU64,
     end: AtomicU64,
     failures: AtomicU64,
-    usage: [AtomicU64; 6],
+    usage: [AtomicU64; WORDS],
 }
 
 // SAFETY: atomic words alone; no address, nothing owned.
@@ -81,28 +81,17 @@ impl Slot {
         self.start.store(stint.start.0, Ordering::Relaxed);
         self.end.store(stint.end.0, Ordering::Relaxed);
         self.failures.store(stint.failures, Ordering::Relaxed);
-        let Usage { user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults } =
-            stint.usage;
-        let words = [user.0, system.0, voluntary_switches, involuntary_switches, minor_faults, major_faults];
-        self.usage.iter().zip(words).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        let usage = self.usage.iter().zip(stint.usage.words());
+        usage.for_each(|(word, value)| word.store(value, Ordering::Relaxed));
         self.cpus.iter().zip(cpus).for_each(|(word, cpu)| word.store(cpu.0, Ordering::Relaxed));
     }
 
     pub(super) fn stint(&self) -> Stint {
-        let [user, system, voluntary_switches, involuntary_switches, minor_faults, major_faults] =
-            self.usage.each_ref().map(|word| word.load(Ordering::Relaxed));
         Stint {
             start: Ticks(self.start.load(Ordering::Relaxed)),
             end: Ticks(self.end.load(Ordering::Relaxed)),
             failures: self.failures.load(Ordering::Relaxed),
-            usage: Usage {
-                user: Picoseconds(user),
-                system: Picoseconds(system),
-                voluntary_switches,
-                involuntary_switches,
-                minor_faults,
-                major_faults,
-            },
+            usage: Usage::of_words(self.usage.each_ref().map(|word| word.load(Ordering::Relaxed))),
         }
     }
 }
@@ -195,12 +184,7 @@ fn finish(birth: &Birth<'_>) {
 
 /// [`crate::Pin::hold`] without an allocation: holds this thread on `cpu` and says where it runs then.
 fn pin(cpu: Cpu) -> Result<Cpu, Errno> {
-    if cpu.0 as usize >= CpuSet::MAX_CPU {
-        return Err(Errno::INVAL);
-    }
-    let mut only = CpuSet::new();
-    only.set(cpu.0 as usize);
-    sched_setaffinity(None, &only)?;
+    sched_setaffinity(None, &only(cpu)?)?;
     Ok(current_cpu())
 }
 

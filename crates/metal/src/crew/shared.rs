@@ -4,10 +4,10 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::fault::Fault;
+use crate::pages::Mapping;
 
 /// What may lie in memory that several processes write.
 ///
@@ -27,7 +27,7 @@ unsafe impl Atomics for AtomicU64 {}
 pub struct Shared<T: Atomics> {
     start: NonNull<T>,
     length: usize,
-    mapped: usize,
+    mapping: Mapping,
 }
 
 // SAFETY: the mapping belongs to this value alone in this process, and `T` can be used by any thread.
@@ -43,21 +43,13 @@ impl<T: Atomics> Shared<T> {
     pub fn zeroed(length: usize) -> Result<Self, Fault> {
         let mapped =
             length.saturating_mul(size_of::<T>()).max(1).next_multiple_of(rustix::param::page_size());
-        let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: a null hint lets the kernel choose, so no existing mapping is replaced.
-        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, access, flags) }
-            .map_err(|error| Fault::system(format!("mmap {mapped} shared bytes"), error))?;
-        let start = NonNull::new(start.cast::<T>())
-            .ok_or_else(|| Fault::system("mmap answered address 0", Errno::NOMEM))?;
-        Ok(Self { start, length, mapped })
+        let mapping = Mapping::new(mapped, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)?;
+        Ok(Self { start: mapping.start().cast(), length, mapping })
     }
 
     /// Keeps it from children that are forked from here on (`MADV_DONTFORK`); those that have it keep it.
     pub(super) fn keep_from_later_children(&self) {
-        // SAFETY: the range is this mapping, and what the advice changes is what a later child has; none of
-        // them is told of it, as it belongs to a crew that was forked before.
-        let advised = unsafe { madvise(self.start.as_ptr().cast(), self.mapped, Advice::LinuxDontFork) };
-        debug_assert!(advised.is_ok(), "madvise of own mapping");
+        self.mapping.keep_from_later_children();
     }
 }
 
@@ -69,14 +61,5 @@ impl<T: Atomics> Deref for Shared<T> {
         // dropped, which the returned lifetime excludes. It began as zeros and is only written by atomic
         // accesses, of any process: so `T` promises.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
-    }
-}
-
-impl<T: Atomics> Drop for Shared<T> {
-    fn drop(&mut self) {
-        // SAFETY: this mapping was made by `zeroed` with this start and length, and no reference to it
-        // outlives `self`. In other processes it stays.
-        let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
-        debug_assert!(unmapped.is_ok(), "munmap of own mapping");
     }
 }

@@ -7,7 +7,7 @@
 //! LDAXR and STLXR. Sources, in the Arm Architecture Reference Manual for A-profile: "A64 Base Instruction
 //! Descriptions"; for what makes an exclusive pair succeed, "Synchronization and semaphores".
 
-use super::{Addition, Family, Wait};
+use super::{Addition, Family, Wait, waiting};
 use crate::features::Feature;
 
 pub(super) const HINT: &str = "isb";
@@ -87,24 +87,24 @@ kernel! {
 /// The loop of LDAXR and STLXR with a wait on the path of the failure; `setup` and `finish` run once a call.
 macro_rules! ldaxr_stlxr_loop {
     ($symbol:ident
-        setup { $($setup:literal)* }
-        success { $($success:literal)* }
+        $(setup { $($setup:literal)* })?
+        $(success { $($success:literal)* })?
         failure { $($failure:literal)* }
-        finish { $($finish:literal)* }
+        $(finish { $($finish:literal)* })?
     ) => {
         kernel! {
             $symbol:
             "mov x5, #0",
-            $($setup,)*
+            $($($setup,)*)?
             "2:",
             "ldaxr x3, [x0]",
             "add x4, x3, #1",
             "stlxr w6, x4, [x0]",
             "cbnz w6, 3f",
-            $($success,)*
+            $($($success,)*)?
             "subs x1, x1, #1",
             "b.ne 2b",
-            $($finish,)*
+            $($($finish,)*)?
             "mov x0, x5",
             "ret",
             "3:",
@@ -118,16 +118,16 @@ macro_rules! ldaxr_stlxr_loop {
 /// The same wait on the loop of CASAL.
 macro_rules! casal_loop {
     ($symbol:ident
-        setup { $($setup:literal)* }
-        success { $($success:literal)* }
+        $(setup { $($setup:literal)* })?
+        $(success { $($success:literal)* })?
         failure { $($failure:literal)* }
-        finish { $($finish:literal)* }
+        $(finish { $($finish:literal)* })?
     ) => {
         kernel! {
             $symbol:
             ".arch_extension lse",
             "mov x5, #0",
-            $($setup,)*
+            $($($setup,)*)?
             "2:",
             "ldr x3, [x0]",
             "add x4, x3, #1",
@@ -135,10 +135,10 @@ macro_rules! casal_loop {
             "casal x6, x4, [x0]",
             "cmp x6, x3",
             "b.ne 3f",
-            $($success,)*
+            $($($success,)*)?
             "subs x1, x1, #1",
             "b.ne 2b",
-            $($finish,)*
+            $($($finish,)*)?
             "mov x0, x5",
             "ret",
             "3:",
@@ -151,31 +151,12 @@ macro_rules! casal_loop {
 }
 
 // LDAXR loads anew at every attempt, so only the loop of CASAL has need of this control.
-casal_loop! {
-    tenbin_kernel_casal_reload
-    setup {}
-    success {}
-    failure {}
-    finish {}
-}
+casal_loop! { tenbin_kernel_casal_reload failure {} }
 
-macro_rules! yield_once {
-    ($loop:ident $symbol:ident) => {
-        $loop! { $symbol setup {} success {} failure { "yield" } finish {} }
-    };
-}
-
-yield_once!(ldaxr_stlxr_loop tenbin_kernel_ldaxr_stlxr_yield);
-yield_once!(casal_loop tenbin_kernel_casal_yield);
-
-macro_rules! isb_once {
-    ($loop:ident $symbol:ident) => {
-        $loop! { $symbol setup {} success {} failure { "isb" } finish {} }
-    };
-}
-
-isb_once!(ldaxr_stlxr_loop tenbin_kernel_ldaxr_stlxr_isb);
-isb_once!(casal_loop tenbin_kernel_casal_isb);
+ldaxr_stlxr_loop! { tenbin_kernel_ldaxr_stlxr_yield failure { "yield" } }
+casal_loop! { tenbin_kernel_casal_yield failure { "yield" } }
+ldaxr_stlxr_loop! { tenbin_kernel_ldaxr_stlxr_isb failure { "isb" } }
+casal_loop! { tenbin_kernel_casal_isb failure { "isb" } }
 
 // WFE sleeps until the monitor that the load armed is cleared by somebody's store. The writer that made the
 // attempt fail has left an event behind, which the first pair of instructions uses up, or the WFE that
@@ -183,15 +164,12 @@ isb_once!(casal_loop tenbin_kernel_casal_isb);
 // The last worker at work waits for a store that never comes; the timer's event stream wakes it.
 ldaxr_stlxr_loop! {
     tenbin_kernel_ldaxr_stlxr_wfe
-    setup {}
-    success {}
     failure {
         "sevl"
         "wfe"
         "ldxr x6, [x0]"
         "wfe"
     }
-    finish {}
 }
 
 macro_rules! no_ops {
@@ -203,7 +181,6 @@ macro_rules! no_ops {
                 "cmp x9, x10"
                 "csel x9, x9, x10, ls" // x9: the smaller of unit and cap
             }
-            success {}
             failure {
                 "cbz x9, 2b"
                 "mov x11, x9"
@@ -212,7 +189,6 @@ macro_rules! no_ops {
                 "subs x11, x11, #1"
                 "b.ne 4b"
             }
-            finish {}
         }
     };
 }
@@ -231,7 +207,6 @@ macro_rules! divisions {
                 "csel x9, x9, x10, ls" // x9: the smaller of unit and cap
                 "mov x13, #1" // x13: the divisor
             }
-            success {}
             failure {
                 "cbz x9, 2b"
                 "mov x11, x9"
@@ -241,7 +216,6 @@ macro_rules! divisions {
                 "subs x11, x11, #1"
                 "b.ne 4b"
             }
-            finish {}
         }
     };
 }
@@ -271,7 +245,6 @@ macro_rules! exponential {
                 "cmp x12, x10"
                 "csel x12, x12, x10, ls"
             }
-            finish {}
         }
     };
 }
@@ -289,7 +262,6 @@ macro_rules! randomised {
                 "ldp x10, x9, [x2, #8]" // x9: the state
                 "add x10, x10, #1" // x10: cap + 1
             }
-            success {}
             failure {
                 "eor x9, x9, x9, lsl #13"
                 "eor x9, x9, x9, lsr #7"
@@ -315,7 +287,6 @@ macro_rules! proportional {
         $loop! {
             $symbol
             setup { "ldp x9, x10, [x2]" } // x9: unit, x10: cap
-            success {}
             failure {
                 $($before)*
                 "sub x11, x6, x3"
@@ -328,7 +299,6 @@ macro_rules! proportional {
                 "subs x11, x11, #1"
                 "b.ne 4b"
             }
-            finish {}
         }
     };
 }
@@ -357,173 +327,135 @@ kernel! {
     "b 3b",
 }
 
-const LDAXR_STLXR: &str = "ldaxr/stlxr loop";
-const CASAL: &str = "casal loop";
+const LDAXR_STLXR: Addition = addition!(tenbin_kernel_ldaxr_stlxr {
+    name: "ldaxr/stlxr loop",
+    what: "load exclusive, add, store exclusive, retried when the store fails",
+    instruction: &["ldaxr", "stlxr"],
+    requires: None,
+    family: Family::Core,
+    may_fail_alone: true,
+});
 
-const fn waiting(base: &'static str, wait: Wait) -> Family {
-    Family::Waiting { base, wait }
-}
+const CASAL: Addition = addition!(tenbin_kernel_casal {
+    name: "casal loop",
+    what: "load, compare and swap, retried from the value that was found (the published loop)",
+    instruction: &["casal"],
+    requires: Some(Feature::Lse),
+    family: Family::Core,
+    may_fail_alone: false,
+});
 
 pub(super) static ADDITIONS: &[Addition] = &[
-    addition!(tenbin_kernel_ldaxr_stlxr {
-        name: LDAXR_STLXR,
-        what: "load exclusive, add, store exclusive, retried when the store fails",
-        instruction: &["ldaxr", "stlxr"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: true,
-    }),
-    addition!(tenbin_kernel_casal {
-        name: CASAL,
-        what: "load, compare and swap, retried from the value that was found (the published loop)",
-        instruction: &["casal"],
-        requires: Some(Feature::Lse),
-        family: Family::Core,
-        may_fail_alone: false,
-    }),
+    LDAXR_STLXR,
+    CASAL,
     addition!(tenbin_kernel_ldaddal {
         name: "ldaddal",
         what: "fetch and add in one instruction; the old value is returned",
         instruction: &["ldaddal"],
-        requires: Some(Feature::Lse),
-        family: Family::Core,
-        may_fail_alone: false,
+        ..CASAL
     }),
     addition!(tenbin_kernel_staddl {
         name: "staddl",
         what: "add to memory in one instruction; nothing is returned",
         instruction: &["staddl"],
-        requires: Some(Feature::Lse),
-        family: Family::Core,
-        may_fail_alone: false,
+        ..CASAL
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_yield {
         name: "ldaxr/stlxr + yield",
         what: "after a failure one yield, then load again",
         instruction: &["ldaxr", "stlxr", "yield"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::Once("yield")),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Once("yield"))
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_isb {
         name: "ldaxr/stlxr + isb",
         what: "after a failure one isb, then load again",
         instruction: &["ldaxr", "stlxr", "isb"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::Once("isb")),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Once("isb"))
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_wfe {
         name: "ldaxr/stlxr + wfe",
         what: "after a failure sleep until somebody stores to the counter's line, then load again",
         instruction: &["ldaxr", "stlxr", "ldxr", "wfe"],
         requires: Some(Feature::EventStream),
-        family: waiting(LDAXR_STLXR, Wait::Once("wfe")),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Once("wfe"))
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_no_ops {
         name: "ldaxr/stlxr + no-ops",
         what: "after a failure a fixed number of no-ops, then load again",
         instruction: &["ldaxr", "stlxr", "nop"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::NoOps),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::NoOps)
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_divisions {
         name: "ldaxr/stlxr + divisions",
         what: "after a failure a fixed number of dependent divisions, then load again",
         instruction: &["ldaxr", "stlxr", "udiv"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::Divisions),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Divisions)
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_exponential {
         name: "ldaxr/stlxr + exponential",
         what: "after each failure in a row twice as many isb, then load again",
         instruction: &["ldaxr", "stlxr", "isb"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::Exponential),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Exponential)
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_randomised {
         name: "ldaxr/stlxr + randomised",
         what: "after a failure a random number of isb, then load again",
         instruction: &["ldaxr", "stlxr", "isb", "umulh"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::Randomised),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Randomised)
     }),
     addition!(tenbin_kernel_ldaxr_stlxr_proportional {
         name: "ldaxr/stlxr + proportional",
         what: "after a failure isb for each addition that others made meanwhile, then load again",
         instruction: &["ldaxr", "stlxr", "isb", "mul"],
-        requires: None,
-        family: waiting(LDAXR_STLXR, Wait::Proportional),
-        may_fail_alone: true,
+        ..waiting(LDAXR_STLXR, Wait::Proportional)
     }),
     addition!(tenbin_kernel_casal_reload {
         name: "casal + reload",
         what: "after a failure load again at once: the control of the waits",
         instruction: &["casal"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Reload),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Reload)
     }),
     addition!(tenbin_kernel_casal_yield {
         name: "casal + yield",
         what: "after a failure one yield, then load again",
         instruction: &["casal", "yield"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Once("yield")),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Once("yield"))
     }),
     addition!(tenbin_kernel_casal_isb {
         name: "casal + isb",
         what: "after a failure one isb, then load again",
         instruction: &["casal", "isb"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Once("isb")),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Once("isb"))
     }),
     addition!(tenbin_kernel_casal_no_ops {
         name: "casal + no-ops",
         what: "after a failure a fixed number of no-ops, then load again",
         instruction: &["casal", "nop"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::NoOps),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::NoOps)
     }),
     addition!(tenbin_kernel_casal_divisions {
         name: "casal + divisions",
         what: "after a failure a fixed number of dependent divisions, then load again",
         instruction: &["casal", "udiv"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Divisions),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Divisions)
     }),
     addition!(tenbin_kernel_casal_exponential {
         name: "casal + exponential",
         what: "after each failure in a row twice as many isb, then load again",
         instruction: &["casal", "isb"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Exponential),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Exponential)
     }),
     addition!(tenbin_kernel_casal_randomised {
         name: "casal + randomised",
         what: "after a failure a random number of isb, then load again",
         instruction: &["casal", "isb", "umulh"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Randomised),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Randomised)
     }),
     addition!(tenbin_kernel_casal_proportional {
         name: "casal + proportional",
         what: "after a failure isb for each addition that others made meanwhile, then load again",
         instruction: &["casal", "isb", "mul"],
-        requires: Some(Feature::Lse),
-        family: waiting(CASAL, Wait::Proportional),
-        may_fail_alone: false,
+        ..waiting(CASAL, Wait::Proportional)
     }),
 ];
 
@@ -531,7 +463,6 @@ pub(super) static LOST_UPDATE: Addition = addition!(tenbin_kernel_lost_update {
     name: "lost update",
     what: "the last of its additions writes back the value that it found",
     instruction: &["ldaxr", "stlxr"],
-    requires: None,
     family: Family::Sabotage,
-    may_fail_alone: true,
+    ..LDAXR_STLXR
 });

@@ -83,10 +83,15 @@ macro_rules! counted_loop {
     };
 }
 
-/// An [`Addition`] whose symbol is the name of its function.
+/// An [`Addition`] whose symbol is the name of its function. What is not named is as in another one.
 macro_rules! addition {
-    ($symbol:ident { $($field:ident: $value:expr),+ $(,)? }) => {
-        crate::kernels::Addition { symbol: stringify!($symbol), kernel: $symbol, $($field: $value),+ }
+    ($symbol:ident { $($field:ident: $value:expr,)+ $(..$other:expr)? }) => {
+        crate::kernels::Addition {
+            symbol: stringify!($symbol),
+            kernel: $symbol,
+            $($field: $value,)+
+            $(..$other)?
+        }
     };
 }
 
@@ -242,6 +247,11 @@ impl Addition {
         // what is required, both checked above. That the kernel does no more than this is on its author.
         unsafe { (self.kernel)(counter.as_ptr(), n, backoff) }
     }
+}
+
+/// What a core addition with a wait behind each failure has in common with it.
+const fn waiting(base: Addition, wait: Wait) -> Addition {
+    Addition { family: Family::Waiting { base: base.name, wait }, ..base }
 }
 
 /// Every addition of this architecture, supported here or not: core instructions, then waits.

@@ -8,7 +8,7 @@
 //! sequence, with its retry, is a *constrained* loop (the same, "Eventual Success of Store-Conditional
 //! Instructions"): at most 16 instructions in a row, of the base set, without other accesses to memory.
 
-use super::{Addition, Family, Wait};
+use super::{Addition, Family, Wait, waiting};
 use crate::features::Feature;
 
 pub(super) const HINT: &str = "pause";
@@ -102,17 +102,17 @@ kernel! {
 /// follows finds out whether somebody else was there, and then there is a wait.
 macro_rules! lr_bne_sc_loop {
     ($symbol:ident
-        setup { $($setup:literal)* }
-        success { $($success:literal)* }
+        $(setup { $($setup:literal)* })?
+        $(success { $($success:literal)* })?
         failure { $($failure:literal)* }
-        finish { $($finish:literal)* }
+        $(finish { $($finish:literal)* })?
     ) => {
         kernel! {
             $symbol:
             ".option push",
             ".option arch, +zihintpause, +zawrs",
             "li a7, 0",
-            $($setup,)*
+            $($($setup,)*)?
             "2:",
             "ld a3, (a0)",
             "addi a4, a3, 1",
@@ -124,10 +124,10 @@ macro_rules! lr_bne_sc_loop {
             "addi a7, a7, 1",
             "j 4b",
             "5:",
-            $($success,)*
+            $($($success,)*)?
             "addi a1, a1, -1",
             "bnez a1, 2b",
-            $($finish,)*
+            $($($finish,)*)?
             "mv a0, a7",
             "ret",
             "6:",
@@ -139,32 +139,14 @@ macro_rules! lr_bne_sc_loop {
     };
 }
 
-lr_bne_sc_loop! {
-    tenbin_kernel_lr_bne_sc_reload
-    setup {}
-    success {}
-    failure {}
-    finish {}
-}
+lr_bne_sc_loop! { tenbin_kernel_lr_bne_sc_reload failure {} }
 
 // A hint of the encoding of FENCE, so a CPU without Zihintpause runs it as a fence that orders nothing.
-lr_bne_sc_loop! {
-    tenbin_kernel_lr_bne_sc_pause
-    setup {}
-    success {}
-    failure { "pause" }
-    finish {}
-}
+lr_bne_sc_loop! { tenbin_kernel_lr_bne_sc_pause failure { "pause" } }
 
 // The LR that found another value has registered the reservation set, and no SC has released it. The wait
 // ends when somebody stores there, or after a short time that the hart chooses (Zawrs, "wrs.sto").
-lr_bne_sc_loop! {
-    tenbin_kernel_lr_bne_sc_wrs
-    setup {}
-    success {}
-    failure { "wrs.sto" }
-    finish {}
-}
+lr_bne_sc_loop! { tenbin_kernel_lr_bne_sc_wrs failure { "wrs.sto" } }
 
 lr_bne_sc_loop! {
     tenbin_kernel_lr_bne_sc_no_ops
@@ -175,7 +157,6 @@ lr_bne_sc_loop! {
         "mv t0, t1"
         "7:" // t0: the smaller of unit and cap
     }
-    success {}
     failure {
         "beqz t0, 2b"
         "mv t3, t0"
@@ -184,7 +165,6 @@ lr_bne_sc_loop! {
         "addi t3, t3, -1"
         "bnez t3, 8b"
     }
-    finish {}
 }
 
 // All ones divided by 1 stays as it is: every division has the longest quotient and needs the one before.
@@ -198,7 +178,6 @@ lr_bne_sc_loop! {
         "7:" // t0: the smaller of unit and cap
         "li t5, 1" // t5: the divisor
     }
-    success {}
     failure {
         "beqz t0, 2b"
         "mv t3, t0"
@@ -208,7 +187,6 @@ lr_bne_sc_loop! {
         "addi t3, t3, -1"
         "bnez t3, 8b"
     }
-    finish {}
 }
 
 lr_bne_sc_loop! {
@@ -233,7 +211,6 @@ lr_bne_sc_loop! {
         "bleu t2, t1, 2b"
         "mv t2, t1"
     }
-    finish {}
 }
 
 // xorshift64 (Marsaglia 2003); the upper half of state x (cap + 1) is uniform from 0 to cap (Lemire 2019),
@@ -245,7 +222,6 @@ lr_bne_sc_loop! {
         "addi t1, t1, 1" // t1: cap + 1
         "ld t0, 16(a2)" // t0: the state
     }
-    success {}
     failure {
         "slli t3, t0, 13"
         "xor t0, t0, t3"
@@ -269,7 +245,6 @@ lr_bne_sc_loop! {
         "ld t0, 0(a2)" // t0: unit
         "ld t1, 8(a2)" // t1: cap
     }
-    success {}
     failure {
         "sub t3, a5, a3"
         "mul t3, t3, t0"
@@ -282,7 +257,6 @@ lr_bne_sc_loop! {
         "addi t3, t3, -1"
         "bnez t3, 8b"
     }
-    finish {}
 }
 
 kernel! {
@@ -297,108 +271,86 @@ kernel! {
     "ret",
 }
 
-const LR_BNE_SC: &str = "lr/bne/sc loop";
-
-const fn waiting(wait: Wait) -> Family {
-    Family::Waiting { base: LR_BNE_SC, wait }
-}
+const LR_BNE_SC: Addition = addition!(tenbin_kernel_lr_bne_sc {
+    name: "lr/bne/sc loop",
+    what: "load, compare and swap made of lr/bne/sc, retried from the value that was found (the published loop)",
+    instruction: &["lr.d.aq", "bne", "sc.d.rl"],
+    requires: None,
+    family: Family::Core,
+    may_fail_alone: true,
+});
 
 pub(super) static ADDITIONS: &[Addition] = &[
     addition!(tenbin_kernel_amoadd_d {
         name: "amoadd.d",
         what: "fetch and add in one instruction; the old value is returned",
         instruction: &["amoadd.d.aqrl"],
-        requires: None,
-        family: Family::Core,
         may_fail_alone: false,
+        ..LR_BNE_SC
     }),
-    addition!(tenbin_kernel_lr_bne_sc {
-        name: LR_BNE_SC,
-        what: "load, compare and swap made of lr/bne/sc, retried from the value that was found (the published loop)",
-        instruction: &["lr.d.aq", "bne", "sc.d.rl"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: true,
-    }),
+    LR_BNE_SC,
     addition!(tenbin_kernel_lr_add_sc {
         name: "lr/add/sc loop",
         what: "load reserved, add, store conditional, retried when the store fails",
         instruction: &["lr.d.aq", "sc.d.rl"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: true,
+        ..LR_BNE_SC
     }),
     addition!(tenbin_kernel_amocas_d {
         name: "amocas.d loop",
         what: "load, compare and swap in one instruction, retried from the value that was found",
         instruction: &["amocas.d.aqrl"],
         requires: Some(Feature::Zacas),
-        family: Family::Core,
         may_fail_alone: false,
+        ..LR_BNE_SC
     }),
     addition!(tenbin_kernel_lr_bne_sc_reload {
         name: "lr/bne/sc + reload",
         what: "after a failure load again at once: the control of the waits",
         instruction: &["lr.d.aq", "bne", "sc.d.rl"],
-        requires: None,
-        family: waiting(Wait::Reload),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Reload)
     }),
     addition!(tenbin_kernel_lr_bne_sc_pause {
         name: "lr/bne/sc + pause",
         what: "after a failure one pause, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "pause"],
-        requires: None,
-        family: waiting(Wait::Once("pause")),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Once("pause"))
     }),
     addition!(tenbin_kernel_lr_bne_sc_wrs {
         name: "lr/bne/sc + wrs.sto",
         what: "after a failure sleep briefly, or until somebody stores to the counter, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "wrs.sto"],
         requires: Some(Feature::Zawrs),
-        family: waiting(Wait::Once("wrs.sto")),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Once("wrs.sto"))
     }),
     addition!(tenbin_kernel_lr_bne_sc_no_ops {
         name: "lr/bne/sc + no-ops",
         what: "after a failure a fixed number of no-ops, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "nop"],
-        requires: None,
-        family: waiting(Wait::NoOps),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::NoOps)
     }),
     addition!(tenbin_kernel_lr_bne_sc_divisions {
         name: "lr/bne/sc + divisions",
         what: "after a failure a fixed number of dependent divisions, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "divu"],
-        requires: None,
-        family: waiting(Wait::Divisions),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Divisions)
     }),
     addition!(tenbin_kernel_lr_bne_sc_exponential {
         name: "lr/bne/sc + exponential",
         what: "after each failure in a row twice as many pauses, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "pause"],
-        requires: None,
-        family: waiting(Wait::Exponential),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Exponential)
     }),
     addition!(tenbin_kernel_lr_bne_sc_randomised {
         name: "lr/bne/sc + randomised",
         what: "after a failure a random number of pauses, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "pause", "mulhu"],
-        requires: None,
-        family: waiting(Wait::Randomised),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Randomised)
     }),
     addition!(tenbin_kernel_lr_bne_sc_proportional {
         name: "lr/bne/sc + proportional",
         what: "after a failure pauses for each addition that others made meanwhile, then load again",
         instruction: &["lr.d.aq", "bne", "sc.d.rl", "pause", "mul"],
-        requires: None,
-        family: waiting(Wait::Proportional),
-        may_fail_alone: true,
+        ..waiting(LR_BNE_SC, Wait::Proportional)
     }),
 ];
 

@@ -10,7 +10,7 @@
 //! in the cache of decoded instructions (Intel, "Mitigations for Jump Conditional Code Erratum", 2019). A
 //! loop that would have one on the path of success is aligned to 32 bytes.
 
-use super::{Addition, Family, Wait};
+use super::{Addition, Family, Wait, waiting};
 
 pub(super) const HINT: &str = "pause";
 
@@ -87,25 +87,25 @@ kernel! {
 /// The loop of `lock cmpxchg` with a wait on the path of the failure; `setup` and `finish` run once a call.
 macro_rules! cmpxchg_loop {
     ($symbol:ident
-        setup { $($setup:literal)* }
-        success { $($success:literal)* }
+        $(setup { $($setup:literal)* })?
+        $(success { $($success:literal)* })?
         failure { $($failure:literal)* }
-        finish { $($finish:literal)* }
+        $(finish { $($finish:literal)* })?
     ) => {
         kernel! {
             $symbol:
             "xor r8d, r8d",
-            $($setup,)*
+            $($($setup,)*)?
             ".p2align 5",
             "2:",
             "mov rax, [rdi]",
             "lea rcx, [rax + 1]",
             "lock cmpxchg [rdi], rcx",
             "jne 3f",
-            $($success,)*
+            $($($success,)*)?
             "dec rsi",
             "jnz 2b",
-            $($finish,)*
+            $($($finish,)*)?
             "mov rax, r8",
             "ret",
             "3:",
@@ -116,21 +116,9 @@ macro_rules! cmpxchg_loop {
     };
 }
 
-cmpxchg_loop! {
-    tenbin_kernel_cmpxchg_reload
-    setup {}
-    success {}
-    failure {}
-    finish {}
-}
+cmpxchg_loop! { tenbin_kernel_cmpxchg_reload failure {} }
 
-cmpxchg_loop! {
-    tenbin_kernel_cmpxchg_pause
-    setup {}
-    success {}
-    failure { "pause" }
-    finish {}
-}
+cmpxchg_loop! { tenbin_kernel_cmpxchg_pause failure { "pause" } }
 
 cmpxchg_loop! {
     tenbin_kernel_cmpxchg_no_ops
@@ -139,7 +127,6 @@ cmpxchg_loop! {
         "cmp r9, [rdx + 8]"
         "cmova r9, [rdx + 8]"
     }
-    success {}
     failure {
         "mov r11, r9"
         "test r11, r11"
@@ -149,7 +136,6 @@ cmpxchg_loop! {
         "dec r11"
         "jnz 4b"
     }
-    finish {}
 }
 
 // All ones divided by 1 stays as it is: every division has the longest quotient and needs the one before.
@@ -161,7 +147,6 @@ cmpxchg_loop! {
         "cmova r9, [rdx + 8]"
         "mov r10d, 1" // r10: the divisor
     }
-    success {}
     failure {
         "mov r11, r9"
         "mov rax, -1"
@@ -173,7 +158,6 @@ cmpxchg_loop! {
         "dec r11"
         "jnz 4b"
     }
-    finish {}
 }
 
 cmpxchg_loop! {
@@ -198,7 +182,6 @@ cmpxchg_loop! {
         "cmp r11, r10"
         "cmova r11, r10"
     }
-    finish {}
 }
 
 // xorshift64 (Marsaglia 2003); the upper half of state x (cap + 1) is uniform from 0 to cap (Lemire 2019),
@@ -211,7 +194,6 @@ cmpxchg_loop! {
         "inc r10" // r10: cap + 1
         "mov r9, [rdx + 16]" // r9: the state
     }
-    success {}
     failure {
         "mov rax, r9"
         "shl rax, 13"
@@ -241,7 +223,6 @@ cmpxchg_loop! {
         "mov r9, [rdx]" // r9: unit
         "mov r10, [rdx + 8]" // r10: cap
     }
-    success {}
     failure {
         "sub rax, rcx"
         "inc rax"
@@ -255,7 +236,6 @@ cmpxchg_loop! {
         "dec rax"
         "jnz 4b"
     }
-    finish {}
 }
 
 kernel! {
@@ -272,100 +252,76 @@ kernel! {
     "ret",
 }
 
-const CMPXCHG: &str = "lock cmpxchg loop";
-
-const fn waiting(wait: Wait) -> Family {
-    Family::Waiting { base: CMPXCHG, wait }
-}
+const CMPXCHG: Addition = addition!(tenbin_kernel_lock_cmpxchg {
+    name: "lock cmpxchg loop",
+    what: "load, compare and swap, retried from the value that was found (the published loop)",
+    instruction: &["lock", "cmpxchgq"],
+    requires: None,
+    family: Family::Core,
+    may_fail_alone: false,
+});
 
 pub(super) static ADDITIONS: &[Addition] = &[
     addition!(tenbin_kernel_lock_xadd {
         name: "lock xadd",
         what: "fetch and add in one instruction; the old value is returned",
         instruction: &["lock", "xaddq"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: false,
+        ..CMPXCHG
     }),
     addition!(tenbin_kernel_lock_add {
         name: "lock add",
         what: "add to memory in one instruction; nothing is returned",
         instruction: &["lock", "addq"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: false,
+        ..CMPXCHG
     }),
-    addition!(tenbin_kernel_lock_cmpxchg {
-        name: CMPXCHG,
-        what: "load, compare and swap, retried from the value that was found (the published loop)",
-        instruction: &["lock", "cmpxchgq"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: false,
-    }),
+    CMPXCHG,
     addition!(tenbin_kernel_xchg_lock {
         name: "xchg lock",
         what: "take the counter's value out by xchg, add, store it back: a lock in the counter itself",
         instruction: &["xchgq"],
-        requires: None,
-        family: Family::Core,
-        may_fail_alone: false,
+        ..CMPXCHG
     }),
     addition!(tenbin_kernel_cmpxchg_reload {
         name: "cmpxchg + reload",
         what: "after a failure load again at once: the control of the waits",
         instruction: &["lock", "cmpxchgq"],
-        requires: None,
-        family: waiting(Wait::Reload),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::Reload)
     }),
     addition!(tenbin_kernel_cmpxchg_pause {
         name: "cmpxchg + pause",
         what: "after a failure one pause, then load again",
         instruction: &["lock", "cmpxchgq", "pause"],
-        requires: None,
-        family: waiting(Wait::Once("pause")),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::Once("pause"))
     }),
     addition!(tenbin_kernel_cmpxchg_no_ops {
         name: "cmpxchg + no-ops",
         what: "after a failure a fixed number of no-ops, then load again",
         instruction: &["lock", "cmpxchgq", "nop"],
-        requires: None,
-        family: waiting(Wait::NoOps),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::NoOps)
     }),
     addition!(tenbin_kernel_cmpxchg_divisions {
         name: "cmpxchg + divisions",
         what: "after a failure a fixed number of dependent divisions, then load again",
         instruction: &["lock", "cmpxchgq", "divq"],
-        requires: None,
-        family: waiting(Wait::Divisions),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::Divisions)
     }),
     addition!(tenbin_kernel_cmpxchg_exponential {
         name: "cmpxchg + exponential",
         what: "after each failure in a row twice as many pauses, then load again",
         instruction: &["lock", "cmpxchgq", "pause"],
-        requires: None,
-        family: waiting(Wait::Exponential),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::Exponential)
     }),
     addition!(tenbin_kernel_cmpxchg_randomised {
         name: "cmpxchg + randomised",
         what: "after a failure a random number of pauses, then load again",
         instruction: &["lock", "cmpxchgq", "pause", "mulq"],
-        requires: None,
-        family: waiting(Wait::Randomised),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::Randomised)
     }),
     addition!(tenbin_kernel_cmpxchg_proportional {
         name: "cmpxchg + proportional",
         what: "after a failure pauses for each addition that others made meanwhile, then load again",
         instruction: &["lock", "cmpxchgq", "pause", "imulq"],
-        requires: None,
-        family: waiting(Wait::Proportional),
-        may_fail_alone: false,
+        ..waiting(CMPXCHG, Wait::Proportional)
     }),
 ];
 
@@ -373,7 +329,6 @@ pub(super) static LOST_UPDATE: Addition = addition!(tenbin_kernel_lost_update {
     name: "lost update",
     what: "the last of its additions writes back the value that it found",
     instruction: &["lock", "xaddq"],
-    requires: None,
     family: Family::Sabotage,
-    may_fail_alone: false,
+    ..CMPXCHG
 });

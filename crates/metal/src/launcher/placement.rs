@@ -10,7 +10,7 @@
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tenbin_model::Cpu;
 
-use crate::pin::allowed_cpus;
+use crate::pin::{allowed_cpus, set_of};
 
 /// The CPUs of who starts commands.
 pub(super) struct Placement {
@@ -36,12 +36,6 @@ impl Placement {
 
     /// The set of these CPUs; of all that are allowed where there is none of them.
     pub(super) fn set(&self, cpus: &[Cpu]) -> CpuSet {
-        let mut set = CpuSet::new();
-        let cpus = if cpus.is_empty() { &self.allowed } else { cpus };
-        cpus.iter()
-            .map(|cpu| cpu.0 as usize)
-            .filter(|&cpu| cpu < CpuSet::MAX_CPU)
-            .for_each(|cpu| set.set(cpu));
-        set
+        set_of(if cpus.is_empty() { &self.allowed } else { cpus })
     }
 }

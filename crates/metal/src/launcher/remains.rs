@@ -1,9 +1,8 @@
 //! What commands leave running, which comes to whoever started them.
 
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, test_kill_process_group, wait,
-    waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, wait};
+
+use crate::child::{children, end_all};
 
 /// Who may go on of what commands left running.
 #[derive(Default)]
@@ -66,24 +65,6 @@ impl Remains {
 
     /// Ends those, with what they leave in turn.
     fn end_strangers(&self) {
-        // One that is ended may leave others, which come here. Each is waited for, so this ends.
-        loop {
-            let left = self.strangers();
-            if left.is_empty() {
-                return;
-            }
-            for child in left {
-                // Our own child, and so there until it is waited for, as a zombie at least.
-                let _ = kill_process(child, Signal::KILL);
-                let _ = waitpid(Some(child), WaitOptions::empty());
-            }
-        }
+        end_all(|| self.strangers());
     }
-}
-
-/// The children of this process, as the kernel lists them; none where it does not.
-fn children() -> Vec<Pid> {
-    let listed =
-        std::fs::read_to_string(format!("/proc/self/task/{}/children", i32::from(getpid().as_raw_nonzero())));
-    listed.unwrap_or_default().split_whitespace().filter_map(|it| Pid::from_raw(it.parse().ok()?)).collect()
 }

@@ -25,9 +25,10 @@ use tenbin_model::{Bytes, Picoseconds};
 use super::placement::Placement;
 use super::remains::Remains;
 use super::{Launch, Launched, ProcessEnd, Sink, VARIABLE, wire};
-use crate::child::{default, die_with, monotonic};
+use crate::child::{die_with, monotonic};
 use crate::counters::CommandCounters;
 use crate::pin::current_cpu;
+use crate::signals::{default, masked};
 use crate::usage::Usage;
 
 // SAFETY: `.init_array` holds addresses of functions that the C library calls once before `main`; this one
@@ -80,8 +81,7 @@ fn serve() -> io::Result<()> {
     }
     // SAFETY: all bytes zero are an empty set of signals.
     let nothing: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is live, and a null pointer asks for nothing.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const nothing, ptr::null_mut()) };
+    let _ = masked(&nothing);
     set_child_subreaper(Some(getpid()))?;
     // SAFETY: the parent gave this process the socket as its standard input, and nobody else here owns that.
     let given = unsafe { BorrowedFd::borrow_raw(0) };

@@ -2,14 +2,15 @@
 //! `yes` faster (pipes only)" in the diary Kognosuke, 2023-11-06, line by line.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::IoSlice;
 use rustix::pipe::{IoSliceRaw, SpliceFlags, splice, tee, vmsplice};
 
 use super::{Pipe, Text, uninterrupted};
@@ -309,8 +310,7 @@ struct Tee {
 fn filled(capacity: usize, text: &Text) -> Result<Pipe, Fault> {
     let master = Pipe::new(capacity)?;
     let page = rustix::param::page_size();
-    let mut bytes = vec![0; text.within(page)];
-    text.fill(&mut bytes, 0);
+    let bytes = text.lines_within(page);
     for _ in 0..capacity / page {
         // What the place before has left is less than a line, so each write gets a place of its own.
         let written = uninterrupted(|| rustix::io::write(&master.input, &bytes))
@@ -377,7 +377,7 @@ impl Writer for Tee {
 /// A file in memory that was written once; `splice` moves references to its page-cache pages.
 struct Splice {
     input: OwnedFd,
-    file: OwnedFd,
+    file: File,
     length: usize,
 }
 
@@ -387,12 +387,8 @@ impl Splice {
             .map_err(|error| Fault::system("make a file in memory", error))?;
         let mut bytes = vec![0; length];
         text.fill(&mut bytes, 0);
-        let mut written = 0;
-        while written < length {
-            let rest = [IoSlice::new(&bytes[written..])];
-            written += uninterrupted(|| rustix::io::pwritev(&file, &rest, written as u64))
-                .map_err(|error| Fault::system("fill a file in memory", error))?;
-        }
+        let file = File::from(file);
+        file.write_all_at(&bytes, 0).map_err(|error| Fault::system("fill a file in memory", error))?;
         Ok(Self { input, file, length })
     }
 }

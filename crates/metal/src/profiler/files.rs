@@ -5,7 +5,7 @@ use aya::{Ebpf, EbpfLoader, Pod};
 use syscalls::Sysno;
 
 use super::layout::RawUse;
-use super::{CALLS, Doing, Nanoseconds, ROWS, SLOTS};
+use super::{CALLS, Doing, Nanoseconds, ROWS, SLOTS, letters};
 use crate::bpf::{Unattached, chain, map, unattached};
 
 /// Files and calls that are told apart.
@@ -132,10 +132,6 @@ pub(super) fn read(loaded: &Ebpf) -> Result<Vec<FileUse>, String> {
 }
 
 fn name(subject: &RawSubject) -> FileName {
-    let letters = |bytes: &[u8]| {
-        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-        String::from_utf8_lossy(&bytes[..end]).into_owned()
-    };
     let RawSubject { device, names, .. } = *subject;
     if device == GIVEN {
         return FileName::Given(letters(names.as_flattened()));

@@ -11,11 +11,12 @@ use rustix::thread::{
     set_current_timer_slack,
 };
 use rustix::time::{
-    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
-    timerfd_create, timerfd_gettime, timerfd_settime,
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_gettime, timerfd_settime,
 };
 
 use super::{TOO_SOON, Way, nanoseconds};
+use crate::clock;
 use crate::usage::Usage;
 
 /// The least slack that can be set: 0 stands for the default.
@@ -60,8 +61,7 @@ impl Waited {
 
 /// `CLOCK_MONOTONIC`, in nanoseconds.
 pub(super) fn now() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    clock::nanoseconds(ClockId::Monotonic)
 }
 
 fn span(nanoseconds: u64) -> Timespec {

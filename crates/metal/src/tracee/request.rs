@@ -5,6 +5,8 @@ use std::io;
 use std::mem::size_of;
 use std::ptr;
 
+use rustix::process::WaitOptions;
+
 use super::registers::{Registers, WORDS};
 use super::{Stop, Thread};
 
@@ -31,24 +33,32 @@ const NT_PRSTATUS: usize = 1;
 const ENTRY: u8 = 1;
 const EXIT: u8 = 2;
 
+/// What is followed of a thread, and that its end is that of its tracees.
+const FOLLOWED: libc::c_int = libc::PTRACE_O_EXITKILL
+    | libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC;
+
+/// Waits for threads too (`__WALL`), but for none that another thread of this process started
+/// (`__WNOTHREAD`).
+pub(crate) fn threads_too() -> WaitOptions {
+    WaitOptions::from_bits_retain((libc::__WALL | libc::__WNOTHREAD).cast_unsigned())
+}
+
 /// Makes the caller a tracee of its parent. Allocates nothing.
 pub(super) fn trace_me() -> io::Result<()> {
     // SAFETY: the request takes no address.
-    unsafe { ask(libc::PTRACE_TRACEME, 0, 0, ptr::null_mut()) }.map(drop)
+    unsafe { ask(libc::PTRACE_TRACEME, 0, 0, ptr::null_mut()) }
 }
 
 /// Has children and threads of a stopped thread traced too, and all of them killed when their tracer ends.
 pub(super) fn follow(thread: Thread) -> io::Result<()> {
-    let options = libc::PTRACE_O_EXITKILL
-        | libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACEFORK
-        | libc::PTRACE_O_TRACEVFORK
-        | libc::PTRACE_O_TRACEVFORKDONE
-        | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_TRACEEXEC;
-    let options = ptr::without_provenance_mut(options.cast_unsigned() as usize);
+    let options = (FOLLOWED | libc::PTRACE_O_TRACEVFORKDONE).cast_unsigned();
+    let options = ptr::without_provenance_mut(options as usize);
     // SAFETY: what is passed as the data is a number to this request.
-    unsafe { ask(libc::PTRACE_SETOPTIONS, thread, 0, options) }.map(drop)
+    unsafe { ask(libc::PTRACE_SETOPTIONS, thread, 0, options) }
 }
 
 /// Lets a stopped thread go on, to its next system call or to an event.
@@ -56,40 +66,34 @@ pub(crate) fn resume(thread: Thread, to_system_call: bool, signal: i32) -> io::R
     let request = if to_system_call { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     let signal = ptr::without_provenance_mut(signal.unsigned_abs() as usize);
     // SAFETY: what is passed as the data is a number to these requests.
-    unsafe { ask(request, thread, 0, signal) }.map(drop)
+    unsafe { ask(request, thread, 0, signal) }
 }
 
 /// Traces a process that runs, without stopping it: its children and threads too, and all of them are killed
 /// when their tracer ends. Stops of job control are told from signals then.
 pub(crate) fn seize(process: Thread) -> io::Result<()> {
-    let options = libc::PTRACE_O_EXITKILL
-        | libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACEFORK
-        | libc::PTRACE_O_TRACEVFORK
-        | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_TRACEEXEC;
-    let options = ptr::without_provenance_mut(options.cast_unsigned() as usize);
+    let options = ptr::without_provenance_mut(FOLLOWED.cast_unsigned() as usize);
     // SAFETY: what is passed as the data is a number to this request.
-    unsafe { ask(libc::PTRACE_SEIZE, process, 0, options) }.map(drop)
+    unsafe { ask(libc::PTRACE_SEIZE, process, 0, options) }
 }
 
 /// Stops a seized thread that runs.
 pub(crate) fn interrupt(thread: Thread) -> io::Result<()> {
     // SAFETY: the request takes no address.
-    unsafe { ask(libc::PTRACE_INTERRUPT, thread, 0, ptr::null_mut()) }.map(drop)
+    unsafe { ask(libc::PTRACE_INTERRUPT, thread, 0, ptr::null_mut()) }
 }
 
 /// Leaves a seized thread that job control stopped as it is, and has it tell when that ends.
 pub(crate) fn listen(thread: Thread) -> io::Result<()> {
     // SAFETY: the request takes no address.
-    unsafe { ask(libc::PTRACE_LISTEN, thread, 0, ptr::null_mut()) }.map(drop)
+    unsafe { ask(libc::PTRACE_LISTEN, thread, 0, ptr::null_mut()) }
 }
 
 /// Lets a stopped thread go for good, with a signal or none (0).
 pub(crate) fn detach(thread: Thread, signal: i32) -> io::Result<()> {
     let signal = ptr::without_provenance_mut(signal.unsigned_abs() as usize);
     // SAFETY: what is passed as the data is a number to this request.
-    unsafe { ask(libc::PTRACE_DETACH, thread, 0, signal) }.map(drop)
+    unsafe { ask(libc::PTRACE_DETACH, thread, 0, signal) }
 }
 
 /// The number that belongs to the event a thread stopped for: of a birth, the child's.
@@ -117,7 +121,7 @@ pub(super) fn set_registers(thread: Thread, registers: &Registers) -> io::Result
     let mut part = part(&mut registers);
     // SAFETY: the data describes `registers`, which lives until the call returns; the kernel reads no more
     // than the length that stands there.
-    unsafe { ask(libc::PTRACE_SETREGSET, thread, NT_PRSTATUS, ptr::from_mut(&mut part).cast()) }.map(drop)
+    unsafe { ask(libc::PTRACE_SETREGSET, thread, NT_PRSTATUS, ptr::from_mut(&mut part).cast()) }
 }
 
 fn part(registers: &mut Registers) -> libc::iovec {

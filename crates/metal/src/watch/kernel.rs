@@ -10,6 +10,7 @@ use aya::maps::{MapData, RingBuf};
 
 use crate::bpf::{Unattached, attach_ring, kernel_types, unattached};
 use crate::profiler::letters;
+use crate::sampling::long;
 use crate::starter::{NAME, named, starter};
 
 /// The programs, for machines whose lowest byte comes first.
@@ -130,7 +131,7 @@ impl Observer {
 }
 
 fn event(bytes: &[u8; EVENT]) -> Option<Event> {
-    let long = |place: usize| Some(u64::from_ne_bytes(bytes.get(place..place + 8)?.try_into().ok()?));
+    let long = |place: usize| long(bytes, place);
     let word = |place: usize| Some(u32::from_ne_bytes(bytes.get(place..place + 4)?.try_into().ok()?));
     let (what, name) = (long(24)?, letters(bytes.last_chunk::<NAME>()?));
     let work = match word(32)? {

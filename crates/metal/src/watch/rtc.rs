@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::ClockId;
 
-use super::nanoseconds;
+use crate::clock::nanoseconds;
 
 /// Its device.
 const DEVICE: &str = "/dev/rtc0";

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The number of the program counter among the registers; those before it are x0 to x31
 /// (`riscv-64bit-cpu.xml` of GDB).
-const PC: u8 = 32;
+pub(crate) const PC: u8 = 32;
 
 /// Why there is no answer from the debugger's port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +41,7 @@ pub(crate) enum Trouble {
     System(String),
 }
 
-/// What is asked of a machine whose harts stand still. A register is a number, 0 to 31.
+/// What is asked of a machine whose harts stand still. A register is a number, 0 to 31 or [`PC`].
 pub(crate) trait Harts {
     /// Executes one instruction of `hart`, while all others stand.
     fn step(&mut self, hart: u32) -> Result<(), Trouble>;
@@ -53,9 +53,13 @@ pub(crate) trait Harts {
     /// Sets a register of `hart`.
     fn set_register(&mut self, hart: u32, number: u8, value: u64) -> Result<(), Trouble>;
     /// Where `hart` is.
-    fn pc(&mut self, hart: u32) -> Result<u64, Trouble>;
+    fn pc(&mut self, hart: u32) -> Result<u64, Trouble> {
+        self.register(hart, PC)
+    }
     /// Moves `hart` to another instruction.
-    fn set_pc(&mut self, hart: u32, pc: u64) -> Result<(), Trouble>;
+    fn set_pc(&mut self, hart: u32, pc: u64) -> Result<(), Trouble> {
+        self.set_register(hart, PC, pc)
+    }
     /// The `bytes` (at most 8) of memory at `address`, as a number. `None` where there is none.
     fn memory(&mut self, address: u64, bytes: u32) -> Result<Option<u64>, Trouble>;
     /// Writes the low `bytes` (at most 8) of `value` to memory, and reads them back: says whether they are
@@ -224,17 +228,9 @@ impl Harts for Debugger {
         bytes.map(u64::from_le_bytes).ok_or_else(|| unexpected("a register", &answer))
     }
 
-    fn pc(&mut self, hart: u32) -> Result<u64, Trouble> {
-        self.register(hart, PC)
-    }
-
     fn set_register(&mut self, hart: u32, number: u8, value: u64) -> Result<(), Trouble> {
         self.choose(hart)?;
         self.command(&format!("P{number:x}={}", packet::digits(&value.to_le_bytes())))
-    }
-
-    fn set_pc(&mut self, hart: u32, pc: u64) -> Result<(), Trouble> {
-        self.set_register(hart, PC, pc)
     }
 
     fn memory(&mut self, address: u64, bytes: u32) -> Result<Option<u64>, Trouble> {

@@ -31,51 +31,37 @@ counted_loop! {
     "ret",
 }
 
-counted_loop! {
-    /// Then the own line, the partner's, the turns of a wait, and the first value.
-    tenbin_kernel_flags_lead(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
-    "mov x5, x0", // x5: rounds left
-    "2:",
-    "stlr x4, [x1]",
-    "mov x7, x3",
-    "3:",
-    "ldar x8, [x2]",
-    "cmp x8, x4",
-    "b.eq 4f",
-    "subs x7, x7, #1",
-    "b.ne 3b",
-    "b 5f",
-    "4:",
-    "add x4, x4, #1",
-    "subs x5, x5, #1",
-    "b.ne 2b",
-    "5:",
-    "sub x0, x0, x5",
-    "ret",
+/// A side of the exchange by flags, which stores its own line before its wait or after it. Behind the count come
+/// the own line, the partner's, the turns of a wait, and the first value.
+macro_rules! flags {
+    ($symbol:ident before { $($before:literal)* } after { $($after:literal)* }) => {
+        counted_loop! {
+            $symbol(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
+            "mov x5, x0", // x5: rounds left
+            "2:",
+            $($before,)*
+            "mov x7, x3",
+            "3:",
+            "ldar x8, [x2]",
+            "cmp x8, x4",
+            "b.eq 4f",
+            "subs x7, x7, #1",
+            "b.ne 3b",
+            "b 5f",
+            "4:",
+            $($after,)*
+            "add x4, x4, #1",
+            "subs x5, x5, #1",
+            "b.ne 2b",
+            "5:",
+            "sub x0, x0, x5",
+            "ret",
+        }
+    };
 }
 
-counted_loop! {
-    /// Then the own line, the partner's, the turns of a wait, and the first value.
-    tenbin_kernel_flags_follow(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
-    "mov x5, x0", // x5: rounds left
-    "2:",
-    "mov x7, x3",
-    "3:",
-    "ldar x8, [x2]",
-    "cmp x8, x4",
-    "b.eq 4f",
-    "subs x7, x7, #1",
-    "b.ne 3b",
-    "b 5f",
-    "4:",
-    "stlr x4, [x1]",
-    "add x4, x4, #1",
-    "subs x5, x5, #1",
-    "b.ne 2b",
-    "5:",
-    "sub x0, x0, x5",
-    "ret",
-}
+flags! { tenbin_kernel_flags_lead before { "stlr x4, [x1]" } after {} }
+flags! { tenbin_kernel_flags_follow before {} after { "stlr x4, [x1]" } }
 
 pub(super) const SWAPS_NAME: &str = "ldaxr/stlxr on one line";
 pub(super) const FLAGS_NAME: &str = "stlr and ldar on two lines";

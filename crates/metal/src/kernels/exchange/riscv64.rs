@@ -30,53 +30,37 @@ counted_loop! {
     "ret",
 }
 
-counted_loop! {
-    /// Then the own line, the partner's, the turns of a wait, and the first value.
-    tenbin_kernel_flags_lead(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
-    "mv a5, a0", // a5: rounds left
-    "2:",
-    "fence rw, w",
-    "sd a4, 0(a1)",
-    "mv a7, a3",
-    "3:",
-    "ld t0, 0(a2)",
-    "beq t0, a4, 4f",
-    "addi a7, a7, -1",
-    "bnez a7, 3b",
-    "j 5f",
-    "4:",
-    "fence r, rw",
-    "addi a4, a4, 1",
-    "addi a5, a5, -1",
-    "bnez a5, 2b",
-    "5:",
-    "sub a0, a0, a5",
-    "ret",
+/// A side of the exchange by flags, which stores its own line before its wait or after it. Behind the count come
+/// the own line, the partner's, the turns of a wait, and the first value.
+macro_rules! flags {
+    ($symbol:ident before { $($before:literal)* } after { $($after:literal)* }) => {
+        counted_loop! {
+            $symbol(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
+            "mv a5, a0", // a5: rounds left
+            "2:",
+            $($before,)*
+            "mv a7, a3",
+            "3:",
+            "ld t0, 0(a2)",
+            "beq t0, a4, 4f",
+            "addi a7, a7, -1",
+            "bnez a7, 3b",
+            "j 5f",
+            "4:",
+            "fence r, rw",
+            $($after,)*
+            "addi a4, a4, 1",
+            "addi a5, a5, -1",
+            "bnez a5, 2b",
+            "5:",
+            "sub a0, a0, a5",
+            "ret",
+        }
+    };
 }
 
-counted_loop! {
-    /// Then the own line, the partner's, the turns of a wait, and the first value.
-    tenbin_kernel_flags_follow(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
-    "mv a5, a0", // a5: rounds left
-    "2:",
-    "mv a7, a3",
-    "3:",
-    "ld t0, 0(a2)",
-    "beq t0, a4, 4f",
-    "addi a7, a7, -1",
-    "bnez a7, 3b",
-    "j 5f",
-    "4:",
-    "fence r, rw",
-    "fence rw, w",
-    "sd a4, 0(a1)",
-    "addi a4, a4, 1",
-    "addi a5, a5, -1",
-    "bnez a5, 2b",
-    "5:",
-    "sub a0, a0, a5",
-    "ret",
-}
+flags! { tenbin_kernel_flags_lead before { "fence rw, w" "sd a4, 0(a1)" } after {} }
+flags! { tenbin_kernel_flags_follow before {} after { "fence rw, w" "sd a4, 0(a1)" } }
 
 pub(super) const SWAPS_NAME: &str = "lr/sc on one line";
 pub(super) const FLAGS_NAME: &str = "store and load with fences on two lines";

@@ -29,51 +29,37 @@ counted_loop! {
     "ret",
 }
 
-counted_loop! {
-    /// Then the own line, the partner's, the turns of a wait, and the first value.
-    tenbin_kernel_flags_lead(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
-    "mov r9, rdi", // r9: rounds left
-    "2:",
-    "mov [rsi], r8",
-    "mov r11, rcx",
-    "3:",
-    "cmp [rdx], r8",
-    "je 4f",
-    "dec r11",
-    "jnz 3b",
-    "jmp 5f",
-    "4:",
-    "inc r8",
-    "dec r9",
-    "jnz 2b",
-    "5:",
-    "mov rax, rdi",
-    "sub rax, r9",
-    "ret",
+/// A side of the exchange by flags, which stores its own line before its wait or after it. Behind the count come
+/// the own line, the partner's, the turns of a wait, and the first value.
+macro_rules! flags {
+    ($symbol:ident before { $($before:literal)* } after { $($after:literal)* }) => {
+        counted_loop! {
+            $symbol(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
+            "mov r9, rdi", // r9: rounds left
+            "2:",
+            $($before,)*
+            "mov r11, rcx",
+            "3:",
+            "cmp [rdx], r8",
+            "je 4f",
+            "dec r11",
+            "jnz 3b",
+            "jmp 5f",
+            "4:",
+            $($after,)*
+            "inc r8",
+            "dec r9",
+            "jnz 2b",
+            "5:",
+            "mov rax, rdi",
+            "sub rax, r9",
+            "ret",
+        }
+    };
 }
 
-counted_loop! {
-    /// Then the own line, the partner's, the turns of a wait, and the first value.
-    tenbin_kernel_flags_follow(_own: *mut u64, _other: *mut u64, _turns: u64, _first: u64):
-    "mov r9, rdi", // r9: rounds left
-    "2:",
-    "mov r11, rcx",
-    "3:",
-    "cmp [rdx], r8",
-    "je 4f",
-    "dec r11",
-    "jnz 3b",
-    "jmp 5f",
-    "4:",
-    "mov [rsi], r8",
-    "inc r8",
-    "dec r9",
-    "jnz 2b",
-    "5:",
-    "mov rax, rdi",
-    "sub rax, r9",
-    "ret",
-}
+flags! { tenbin_kernel_flags_lead before { "mov [rsi], r8" } after {} }
+flags! { tenbin_kernel_flags_follow before {} after { "mov [rsi], r8" } }
 
 pub(super) const SWAPS_NAME: &str = "lock cmpxchg on one line";
 pub(super) const FLAGS_NAME: &str = "store and load on two lines";

@@ -188,10 +188,10 @@ impl<'a, H: Harts> Follower<'a, H> {
     fn holds(&mut self, index: usize, address: u64, bytes: u32, value: u64) -> Result<(), Parted> {
         let there = self.machine.memory(address, bytes)?;
         let expected = low(value, bytes);
-        if there == Some(expected) {
-            return Ok(());
-        }
-        Err(depart(index, format!("{address:#x} should hold {expected:#x} and holds {}", shown(there))))
+        agrees(index, there == Some(expected), || {
+            let there = there.map_or_else(|| "no memory".to_owned(), |there| format!("{there:#x}"));
+            format!("{address:#x} should hold {expected:#x} and holds {there}")
+        })
     }
 
     /// Steps a hart until it has come to its aim; the instruction of a step is performed.
@@ -219,13 +219,16 @@ impl<'a, H: Harts> Follower<'a, H> {
             // last time that it comes by.
             let last = index.is_some() || self.overdue(hart).is_none();
             if there && own && !older && last {
-                return index.map_or(Ok(()), |index| self.perform(hart, index));
+                return index.map_or(Ok(()), |index| self.perform(hart, index, false));
             }
             if there && !own {
                 came_by = address;
             }
             match pending {
-                Some(pending) => self.pass_early(hart, pending)?,
+                Some(pending) => {
+                    let Early { step, .. } = self.early[hart as usize].remove(pending);
+                    self.perform(hart, step, true)?;
+                }
                 None if matches!(aim, Aim::Behind) && self.early[hart as usize].is_empty() => return Ok(()),
                 None => self.step_on(hart, pc, aim)?,
             }
@@ -280,8 +283,9 @@ impl<'a, H: Harts> Follower<'a, H> {
         Ok(Some(self.machine.register(hart, base)?.wrapping_add_signed(offset)))
     }
 
-    /// Performs the instruction of a step, at which the hart is, and looks at it before and after.
-    fn perform(&mut self, hart: u32, index: usize) -> Result<(), Parted> {
+    /// Performs the instruction of a step, at which the hart is, and looks at it before and after. If it was
+    /// performed `early`, it is passed over, and what it reads is put where it belongs.
+    fn perform(&mut self, hart: u32, index: usize, early: bool) -> Result<(), Parted> {
         let step = &self.run.steps[index];
         let pc = step.pc.0;
         let Some(code) = (self.code)(pc) else {
@@ -292,27 +296,39 @@ impl<'a, H: Harts> Follower<'a, H> {
                 BootAction::Read { address, bytes, value, .. },
                 CodeKind::Load { target, base, offset, signed },
             ) => {
+                let taken = extended(value.0, *bytes, signed);
                 self.accesses(hart, index, base, offset, address.0)?;
-                self.holds(index, address.0, *bytes, value.0)?;
-                self.step(hart)?;
-                self.has(hart, index, target, extended(value.0, *bytes, signed))
+                if !early {
+                    self.holds(index, address.0, *bytes, value.0)?;
+                    self.step(hart)?;
+                    return self.has(hart, index, target, taken);
+                }
+                self.set(hart, target, taken)?;
             }
             (BootAction::Wrote { address, bytes, value, .. }, CodeKind::Store { source, base, offset }) => {
                 self.accesses(hart, index, base, offset, address.0)?;
                 self.has_low(hart, index, source, value.0, *bytes)?;
-                self.step(hart)?;
-                self.holds(index, address.0, *bytes, value.0)
+                if !early {
+                    self.step(hart)?;
+                    return self.holds(index, address.0, *bytes, value.0);
+                }
             }
-            (BootAction::Swapped { address, bytes, read, value, .. }, CodeKind::Swap { target, base }) => {
+            (BootAction::Swapped { address, bytes, read, value, .. }, CodeKind::Swap { target, base })
+                if !early || read.is_some() =>
+            {
                 self.accesses(hart, index, base, 0, address.0)?;
                 let there = match read {
                     Some(read) => read.0,
                     None => self.machine.memory(address.0, *bytes)?.unwrap_or(0),
                 };
-                self.holds(index, address.0, *bytes, there)?;
-                self.step(hart)?;
-                self.holds(index, address.0, *bytes, value.0)?;
-                self.has(hart, index, target, extended(there, *bytes, true))
+                let taken = extended(there, *bytes, true);
+                if !early {
+                    self.holds(index, address.0, *bytes, there)?;
+                    self.step(hart)?;
+                    self.holds(index, address.0, *bytes, value.0)?;
+                    return self.has(hart, index, target, taken);
+                }
+                self.set(hart, target, taken)?;
             }
             (
                 BootAction::Swapped { address, bytes, value, .. },
@@ -320,59 +336,16 @@ impl<'a, H: Harts> Follower<'a, H> {
             ) => {
                 self.accesses(hart, index, base, 0, address.0)?;
                 self.has_low(hart, index, source, value.0, *bytes)?;
-                self.step(hart)?;
-                self.has(hart, index, target, 0)?;
-                self.holds(index, address.0, *bytes, value.0)
-            }
-            // It may fail for no reason, and here it would not.
-            (BootAction::Failed, CodeKind::Conditional { target, .. }) => {
-                self.set(hart, target, 1)?;
-                self.pass(hart, pc, code)
-            }
-            // It may return for no reason, and here the hart would sleep.
-            (BootAction::Woke { .. }, CodeKind::Wait) => self.pass(hart, pc, code),
-            (action, kind) => {
-                Err(depart(index, format!("at {pc:#x} is {kind:?}, which does not do {action:?}")))
-            }
-        }
-    }
-
-    /// Passes over an instruction that was performed before its turn, at which the hart is now.
-    fn pass_early(&mut self, hart: u32, pending: usize) -> Result<(), Parted> {
-        let Early { step: index, .. } = self.early[hart as usize].remove(pending);
-        let step = &self.run.steps[index];
-        let pc = step.pc.0;
-        let Some(code) = (self.code)(pc) else {
-            return Err(depart(index, format!("no instruction is known at {pc:#x}")));
-        };
-        match (&step.action, code.kind) {
-            (
-                BootAction::Read { address, bytes, value, .. },
-                CodeKind::Load { target, base, offset, signed },
-            ) => {
-                self.accesses(hart, index, base, offset, address.0)?;
-                self.set(hart, target, extended(value.0, *bytes, signed))?;
-            }
-            (BootAction::Wrote { address, bytes, value, .. }, CodeKind::Store { source, base, offset }) => {
-                self.accesses(hart, index, base, offset, address.0)?;
-                self.has_low(hart, index, source, value.0, *bytes)?;
-            }
-            (
-                BootAction::Swapped { address, bytes, read: Some(read), .. },
-                CodeKind::Swap { target, base },
-            ) => {
-                self.accesses(hart, index, base, 0, address.0)?;
-                self.set(hart, target, extended(read.0, *bytes, true))?;
-            }
-            (
-                BootAction::Swapped { address, bytes, value, .. },
-                CodeKind::Conditional { target, source, base },
-            ) => {
-                self.accesses(hart, index, base, 0, address.0)?;
-                self.has_low(hart, index, source, value.0, *bytes)?;
+                if !early {
+                    self.step(hart)?;
+                    self.has(hart, index, target, 0)?;
+                    return self.holds(index, address.0, *bytes, value.0);
+                }
                 self.set(hart, target, 0)?;
             }
+            // It may fail for no reason, and here it would not.
             (BootAction::Failed, CodeKind::Conditional { target, .. }) => self.set(hart, target, 1)?,
+            // It may return for no reason, and here the hart would sleep.
             (BootAction::Woke { .. }, CodeKind::Wait) => {}
             (action, kind) => {
                 return Err(depart(index, format!("at {pc:#x} is {kind:?}, which does not do {action:?}")));
@@ -391,10 +364,9 @@ impl<'a, H: Harts> Follower<'a, H> {
         address: u64,
     ) -> Result<(), Parted> {
         let computed = self.machine.register(hart, base)?.wrapping_add_signed(offset);
-        if computed == address {
-            return Ok(());
-        }
-        Err(depart(index, format!("hart {hart} should access {address:#x} and accesses {computed:#x}")))
+        agrees(index, computed == address, || {
+            format!("hart {hart} should access {address:#x} and accesses {computed:#x}")
+        })
     }
 
     fn has(&mut self, hart: u32, index: usize, register: u8, expected: u64) -> Result<(), Parted> {
@@ -402,13 +374,9 @@ impl<'a, H: Harts> Follower<'a, H> {
             return Ok(());
         }
         let there = self.machine.register(hart, register)?;
-        if there == expected {
-            return Ok(());
-        }
-        Err(depart(
-            index,
-            format!("x{register} of hart {hart} should hold {expected:#x} and holds {there:#x}"),
-        ))
+        agrees(index, there == expected, || {
+            format!("x{register} of hart {hart} should hold {expected:#x} and holds {there:#x}")
+        })
     }
 
     fn has_low(
@@ -421,10 +389,9 @@ impl<'a, H: Harts> Follower<'a, H> {
     ) -> Result<(), Parted> {
         let there = low(self.machine.register(hart, register)?, bytes);
         let expected = low(expected, bytes);
-        if there == expected {
-            return Ok(());
-        }
-        Err(depart(index, format!("hart {hart} should write {expected:#x} and would write {there:#x}")))
+        agrees(index, there == expected, || {
+            format!("hart {hart} should write {expected:#x} and would write {there:#x}")
+        })
     }
 
     fn set(&mut self, hart: u32, register: u8, value: u64) -> Result<(), Parted> {
@@ -520,6 +487,11 @@ fn depart(step: usize, why: String) -> Parted {
     Parted::Departed { step: Some(step), why }
 }
 
+/// Where it does not, the machine departs there.
+fn agrees(step: usize, it_does: bool, why: impl FnOnce() -> String) -> Result<(), Parted> {
+    if it_does { Ok(()) } else { Err(depart(step, why())) }
+}
+
 /// The low bytes of a number.
 fn low(value: u64, bytes: u32) -> u64 {
     if bytes >= 8 { value } else { value & ((1 << (8 * bytes)) - 1) }
@@ -530,10 +502,6 @@ fn extended(value: u64, bytes: u32, signed: bool) -> u64 {
     let unused = 64 - 8 * bytes.clamp(1, 8);
     let high = value << unused;
     if signed { ((high as i64) >> unused) as u64 } else { high >> unused }
-}
-
-fn shown(value: Option<u64>) -> String {
-    value.map_or_else(|| "no memory".to_owned(), |value| format!("{value:#x}"))
 }
 
 #[cfg(test)]

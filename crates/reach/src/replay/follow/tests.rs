@@ -85,7 +85,7 @@ fn followed(toy: &Toy, run: &Counterexample) -> Result<(Work, Vec<ReplayedHart>,
     let mut machine = toy.clone();
     let program = toy.program.clone();
     let code = |pc| Toy::code(&program, pc);
-    let mut follower = Follower::new(&mut machine, run, &code, toy.pcs.len() as u32);
+    let mut follower = Follower::new(&mut machine, run, &code, toy.registers.len() as u32);
     follower.plant(&run.garbage)?;
     follower.follow()?;
     let left = follower.leave(&GOALS)?;
@@ -98,7 +98,7 @@ fn freed(toy: &Toy, run: &Counterexample) -> Result<Option<Vec<Stood>>, Parted> 
     let mut machine = toy.clone();
     let program = toy.program.clone();
     let code = |pc| Toy::code(&program, pc);
-    let mut follower = Follower::new(&mut machine, run, &code, toy.pcs.len() as u32);
+    let mut follower = Follower::new(&mut machine, run, &code, toy.registers.len() as u32);
     follower.follow()?;
     follower.leave(&GOALS)?;
     // Its end is never waited for: the toy's time is its own.
@@ -243,6 +243,15 @@ fn who_goes_astray_is_stepped_and_must_trap() {
     assert!(matches!(tried(Some(0x40), false), Err(Parted::Cannot(why)) if why.contains("which hart")));
 }
 
+fn place_and_value(action: &mut BootAction) -> (&mut Hex, &mut Hex) {
+    match action {
+        BootAction::Read { address, value, .. } | BootAction::Wrote { address, value, .. } => {
+            (address, value)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_step_that_does_not_happen_is_noticed_there() {
     type Spoil = fn(&mut BootStep);
@@ -250,14 +259,8 @@ fn a_step_that_does_not_happen_is_noticed_there() {
         |step| step.pc.0 += 4,
         |step| step.hart = 1 - step.hart,
         |step| step.hart = 9,
-        |step| match &mut step.action {
-            BootAction::Read { address, .. } | BootAction::Wrote { address, .. } => address.0 ^= 8,
-            other => panic!("{other:?}"),
-        },
-        |step| match &mut step.action {
-            BootAction::Read { value, .. } | BootAction::Wrote { value, .. } => value.0 ^= 0x100,
-            other => panic!("{other:?}"),
-        },
+        |step| place_and_value(&mut step.action).0.0 ^= 8,
+        |step| place_and_value(&mut step.action).1.0 ^= 0x100,
         |step| step.action = BootAction::Failed,
     ];
     let good = in_order();
@@ -288,16 +291,8 @@ fn a_step_left_out_is_done_later_unless_a_hart_waits_for_it() {
 fn an_early_access_that_fails_is_noticed_by_its_turn() {
     for (good, early) in [(late_store(), 0), (early_loads(), 0)] {
         type Spoil = fn(&mut BootAction);
-        let spoils: [Spoil; 2] = [
-            |action| match action {
-                BootAction::Read { address, .. } | BootAction::Wrote { address, .. } => address.0 ^= 8,
-                other => panic!("{other:?}"),
-            },
-            |action| match action {
-                BootAction::Read { value, .. } | BootAction::Wrote { value, .. } => value.0 = 9,
-                other => panic!("{other:?}"),
-            },
-        ];
+        let spoils: [Spoil; 2] =
+            [|action| place_and_value(action).0.0 ^= 8, |action| place_and_value(action).1.0 = 9];
         for spoil in spoils {
             let mut bad = good.clone();
             spoil(&mut bad.steps[early].action);

@@ -1,13 +1,17 @@
 //! A machine of a few instructions, all of four bytes, that does what a debugger asks at once.
 
+use std::array;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::debugger::{Harts, Trouble};
+use crate::debugger::{Harts, PC, Trouble};
 use crate::replay::code::{Code, CodeKind};
 
 /// More than any hart needs to arrive.
 const FAR: u32 = 1000;
+
+/// Where the program counter is among the registers.
+const PLACE: usize = PC as usize;
 
 /// An instruction. Registers are numbers, addresses whole.
 #[derive(Clone, Copy)]
@@ -34,8 +38,7 @@ pub(super) enum Instruction {
 #[derive(Clone, Default)]
 pub(super) struct Toy {
     pub(super) program: BTreeMap<u64, Instruction>,
-    pub(super) registers: Vec<[u64; 32]>,
-    pub(super) pcs: Vec<u64>,
+    pub(super) registers: Vec<[u64; 33]>,
     pub(super) words: BTreeMap<u64, u64>,
     breakpoints: BTreeSet<u64>,
     /// How many more times harts are told to run and get no turn.
@@ -53,8 +56,10 @@ impl Toy {
         let lines = program.iter().flat_map(|(from, lines)| (*from..).step_by(4).zip(lines.iter().copied()));
         Self {
             program: lines.collect(),
-            registers: vec![[0; 32]; starts.len()],
-            pcs: starts.to_vec(),
+            registers: starts
+                .iter()
+                .map(|&pc| array::from_fn(|it| if it == PLACE { pc } else { 0 }))
+                .collect(),
             words: words.iter().copied().collect(),
             breakpoints: BTreeSet::new(),
             busy: 0,
@@ -78,7 +83,7 @@ impl Toy {
     }
 
     fn sleeps(&self, hart: usize) -> bool {
-        matches!(self.program.get(&self.pcs[hart].wrapping_sub(4)), Some(Instruction::Wait))
+        matches!(self.program.get(&self.registers[hart][PLACE].wrapping_sub(4)), Some(Instruction::Wait))
     }
 }
 
@@ -89,14 +94,14 @@ impl Harts for Toy {
             return Ok(());
         }
         let hart = hart as usize;
-        let pc = self.pcs[hart];
+        let pc = self.registers[hart][PLACE];
         let line = self.program.get(&pc).copied().ok_or(Trouble::Gone)?;
         let held = |register: u8| self.registers[hart][usize::from(register)];
         let word = |address| self.words.get(&address).copied().unwrap_or(0);
         if let (Instruction::Load(_, base), Some(trap)) = (line, self.trap)
             && !self.words.contains_key(&held(base))
         {
-            self.pcs[hart] = trap;
+            self.registers[hart][PLACE] = trap;
             return Ok(());
         }
         let (mut takes, mut store, mut next) = (None, None, pc + 4);
@@ -120,7 +125,7 @@ impl Harts for Toy {
             self.registers[hart][usize::from(register)] = number;
         }
         self.words.extend(store);
-        self.pcs[hart] = next;
+        self.registers[hart][PLACE] = next;
         Ok(())
     }
 
@@ -135,7 +140,7 @@ impl Harts for Toy {
                 if !self.sleeps(hart as usize) {
                     self.step(hart)?;
                 }
-                if self.breakpoints.contains(&self.pcs[hart as usize]) {
+                if self.breakpoints.contains(&self.registers[hart as usize][PLACE]) {
                     return Ok(Some(hart));
                 }
             }
@@ -149,15 +154,6 @@ impl Harts for Toy {
 
     fn set_register(&mut self, hart: u32, number: u8, value: u64) -> Result<(), Trouble> {
         self.registers[hart as usize][usize::from(number)] = value;
-        Ok(())
-    }
-
-    fn pc(&mut self, hart: u32) -> Result<u64, Trouble> {
-        Ok(self.pcs[hart as usize])
-    }
-
-    fn set_pc(&mut self, hart: u32, pc: u64) -> Result<(), Trouble> {
-        self.pcs[hart as usize] = pc;
         Ok(())
     }
 
