@@ -29,6 +29,7 @@ impl Numbers {
 fn words(rounds: usize) -> Vec<u32> {
     let mut numbers = Numbers(7);
     let mut words = Vec::new();
+    let csrs = csr::names().collect::<Vec<_>>();
     for _ in 0..rounds {
         for opcode in [0x03, 0x0f, 0x13, 0x17, 0x1b, 0x23, 0x2f, 0x33, 0x37, 0x3b, 0x63, 0x67, 0x6f, 0x73] {
             let random = numbers.next() & !0x7f | opcode;
@@ -39,10 +40,7 @@ fn words(rounds: usize) -> Vec<u32> {
                 0x2f => random & 0x9eff_8fff | 0x2000 | random & 0x6700_1000,
                 0x0f => random & 0x0ff0_0000 | 0x0f,
                 0x67 => random & !0x7000,
-                0x73 => {
-                    let (number, _) = csr::NAMES[random as usize % csr::NAMES.len()];
-                    u32::from(number) << 20 | random & 0xf_ffff
-                }
+                0x73 => u32::from(csrs[random as usize % csrs.len()].0) << 20 | random & 0xf_ffff,
                 _ => random,
             });
         }
@@ -253,8 +251,7 @@ fn encodings_are_what_objdump_says() {
 fn the_assembler_reads_what_is_printed() {
     let instructions = words(300)
         .into_iter()
-        .filter_map(|bits| decode(bits).ok())
-        .map(|decoded| decoded.instruction)
+        .filter_map(|bits| Some(decode(bits).ok()?.instruction))
         .filter(|instruction| {
             // The assembler has no word for an empty side of a fence.
             let text = format!("{instruction:#}");
@@ -262,15 +259,9 @@ fn the_assembler_reads_what_is_printed() {
         })
         .collect::<Vec<_>>();
     for aliases in [true, false] {
-        let text = instructions.iter().fold(".option norvc\n".to_owned(), |mut text, instruction| {
-            if aliases {
-                writeln!(text, "{instruction}").unwrap();
-            } else {
-                writeln!(text, "{instruction:#}").unwrap();
-            }
-            text
-        });
-        let assembled = assemble(&text);
+        let line = |it: &Instruction| if aliases { format!("{it}\n") } else { format!("{it:#}\n") };
+        let assembled =
+            assemble(&format!(".option norvc\n{}", instructions.iter().map(line).collect::<String>()));
         assert_eq!(assembled.len(), instructions.len());
         for (bits, instruction) in assembled.into_iter().zip(&instructions) {
             assert_eq!(decode(bits).unwrap().instruction, *instruction, "{instruction}");

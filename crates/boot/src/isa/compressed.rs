@@ -173,20 +173,22 @@ impl Half {
     }
 
     fn quadrant_2(&self) -> Result<Instruction, Kind> {
-        let (rd, rs2) = (self.rd(), self.rs2());
-        let base = Register::SP;
+        let (rd, rs2, base) = (self.rd(), self.rs2(), Register::SP);
+        let load = |width, offset: u32| {
+            Ok(Instruction::Load { width, signed: true, rd, base, offset: offset.into() })
+        };
+        let store =
+            |width, offset: u32| Ok(Instruction::Store { width, source: rs2, base, offset: offset.into() });
         match self.funct3() {
             0 => {
                 let (op, value) = (Arithmetic::ShiftLeft, i64::from(self.immediate()));
                 Ok(Instruction::Immediate { op, word: false, rd, left: rd, value })
             }
             2 if !rd.is_zero() => {
-                let offset = i64::from(self.moved(2, 2, 6) | self.moved(12, 1, 5) | self.moved(4, 3, 2));
-                Ok(Instruction::Load { width: Width::Word, signed: true, rd, base, offset })
+                load(Width::Word, self.moved(2, 2, 6) | self.moved(12, 1, 5) | self.moved(4, 3, 2))
             }
             3 if !rd.is_zero() => {
-                let offset = i64::from(self.moved(2, 3, 6) | self.moved(12, 1, 5) | self.moved(5, 2, 3));
-                Ok(Instruction::Load { width: Width::Double, signed: true, rd, base, offset })
+                load(Width::Double, self.moved(2, 3, 6) | self.moved(12, 1, 5) | self.moved(5, 2, 3))
             }
             4 => {
                 let linked = self.bits(12, 1) == 1;
@@ -203,14 +205,8 @@ impl Half {
                     }
                 }
             }
-            6 => {
-                let offset = i64::from(self.moved(7, 2, 6) | self.moved(9, 4, 2));
-                Ok(Instruction::Store { width: Width::Word, source: rs2, base, offset })
-            }
-            7 => {
-                let offset = i64::from(self.moved(7, 3, 6) | self.moved(10, 3, 3));
-                Ok(Instruction::Store { width: Width::Double, source: rs2, base, offset })
-            }
+            6 => store(Width::Word, self.moved(7, 2, 6) | self.moved(9, 4, 2)),
+            7 => store(Width::Double, self.moved(7, 3, 6) | self.moved(10, 3, 3)),
             1 | 5 => Err(Kind::FloatingPoint),
             _ => Err(Kind::Unknown),
         }
