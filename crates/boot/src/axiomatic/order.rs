@@ -97,10 +97,9 @@ fn is_preserved(trace: &HartTrace, model: Model, first: usize, second: usize) ->
 
 fn orders(kind: FenceKind, a: &MemoryAccess, b: &MemoryAccess) -> bool {
     match kind {
-        FenceKind::Sides { reads_before, writes_before, reads_after, writes_after } => {
-            let before = (a.reads() && reads_before) || (a.writes() && writes_before);
-            let after = (b.reads() && reads_after) || (b.writes() && writes_after);
-            before && after
+        FenceKind::Sides(before, after) => {
+            (a.reads() && before.read || a.writes() && before.write)
+                && (b.reads() && after.read || b.writes() && after.write)
         }
         FenceKind::Tso => a.reads() || (a.writes() && b.writes()),
     }
