@@ -23,24 +23,8 @@ fn asked(words: &[&str]) -> Request {
     fn each<T: std::str::FromStr<Err = String>>(list: &str) -> Vec<T> {
         list.split(',').map(|one| one.parse().expect("it is right")).collect()
     }
-    let mut request = Request {
-        harts: None,
-        boot_hart: None,
-        memory: Models(vec![Model::Sc, Model::Tso, Model::Rvwmo]),
-        window: 8,
-        set: vec![],
-        csr: vec![],
-        ram: vec![],
-        arrived: vec![],
-        all_arrived: vec![],
-        primary: None,
-        started: None,
-        tell: vec![],
-        tell_all: vec![],
-        cleared: None,
-        bss: None,
-        expect: vec![],
-    };
+    let memory = Models(vec![Model::Sc, Model::Tso, Model::Rvwmo]);
+    let mut request = Request { memory, window: 8, ..Request::default() };
     for word in words {
         let (name, value) = word.split_once('=').expect("it is an option with a value");
         let right = "the words are right";
