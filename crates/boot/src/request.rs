@@ -375,7 +375,7 @@ mod tests {
                 ("all", Models(vec![Model::Sc, Model::Tso, Model::Rvwmo])),
                 ("rvwmo,sc,sc", Models(vec![Model::Rvwmo, Model::Sc])),
             ],
-            &["", "arm", "sc,all", "SC"],
+            &["", "arm", "sc,all", "SC", "rvwmo "],
         );
     }
 

@@ -7,7 +7,6 @@ use crate::check::{Doing, End, Expectation, Finding, Landmarks, Milestone, Refus
 use crate::examine::{answer, counterexample};
 use crate::image::{FetchError, Image, Segment, Symbol, SymbolKind};
 use crate::isa::{Decoded, Instruction, Register, Width};
-use crate::names::Names;
 use crate::pool::MEANS;
 use crate::request::{Models, Request};
 use crate::sentence::Story;
@@ -384,8 +383,7 @@ fn finding(fault: Fault, steps: Vec<Step>, ends: &[(u64, Doing)]) -> Finding {
 }
 
 fn run_of(firmware: &Firmware, finding: &Finding) -> Counterexample {
-    let names = Names { image: &firmware.image, lines: &firmware.lines };
-    counterexample(&Story { names, expected: &firmware.expected, finding })
+    counterexample(&Story { names: firmware.names(), expected: &firmware.expected, finding })
 }
 
 #[test]

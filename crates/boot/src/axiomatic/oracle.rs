@@ -53,10 +53,10 @@ fn preserved(order: &[Event<'_>], a: usize, b: usize) -> bool {
     let between = |event: &&Event<'_>| first.before(event) && event.before(&second);
     let same = x.address == y.address;
     let source = |load: usize| returned(order, load).map(|place| order[place]);
-    let fence = first.trace.fences.iter().any(|fence| {
-        let inside = first.place < fence.position && fence.position <= second.place;
+    let fence = first.trace.fences.iter().any(|&(at, kind)| {
+        let inside = first.place < at && at <= second.place;
         inside
-            && match fence.kind {
+            && match kind {
                 FenceKind::Sides(before, after) => {
                     (x.reads() && before.read || x.writes() && before.write)
                         && (y.reads() && after.read || y.writes() && after.write)

@@ -8,7 +8,7 @@
 //! same bytes: coherence has them already. They are kept because the specification has them.
 
 use super::Model;
-use super::thread::{Fence, FenceKind, HartTrace, MemoryAccess};
+use super::thread::{FenceKind, HartTrace, MemoryAccess};
 
 impl MemoryAccess {
     pub(super) fn reads(&self) -> bool {
@@ -70,10 +70,7 @@ fn is_preserved(trace: &HartTrace, model: Model, first: usize, second: usize) ->
         Model::Tso if a.reads() || b.writes() => return true,
         Model::Tso | Model::Rvwmo => {}
     }
-    let fenced = || {
-        let between = |fence: &&Fence| first < fence.position && fence.position <= second;
-        trace.fences.iter().filter(between).any(|fence| orders(fence.kind, a, b))
-    };
+    let fenced = || trace.fences.iter().any(|&(at, kind)| first < at && at <= second && orders(kind, a, b));
     let through_address =
         || trace.accesses[first + 1..second].iter().any(|middle| middle.address_from & bit != 0);
     // 1: the same address, and the second is a store.

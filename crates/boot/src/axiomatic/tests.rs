@@ -126,14 +126,6 @@ fn a_hart_with_too_many_paths_is_refused_in_time() {
 }
 
 #[test]
-fn a_memory_model_has_one_name() {
-    for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
-        assert_eq!(model.to_string().parse(), Ok(model));
-    }
-    assert!("RVWMO ".parse::<Model>().is_err());
-}
-
-#[test]
 fn atomic_operations_on_one_word_are_put_in_order_in_few_steps() {
     let row = " amoadd.w x5,x7,(x6) | amoadd.w x5,x7,(x6) | amoadd.w x5,x7,(x6) ;\n";
     let next = row.replace("x5", "x8");

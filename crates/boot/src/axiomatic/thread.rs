@@ -40,13 +40,6 @@ pub(super) struct MemoryAccess {
     pub(super) paired: Option<usize>,
 }
 
-/// A fence, and how many accesses come before it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fence {
-    pub(super) position: usize,
-    pub(super) kind: FenceKind,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FenceKind {
     /// Reads and writes of the one side before those of the other.
@@ -55,8 +48,9 @@ pub(super) enum FenceKind {
     Tso,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum TraceEnd {
+    #[default]
     Finished,
     /// By an access to an address where the test has no location for so many bytes.
     Astray(u64, Width),
@@ -64,10 +58,11 @@ pub(super) enum TraceEnd {
     Jumped(u64),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct HartTrace {
     pub(super) accesses: Vec<MemoryAccess>,
-    pub(super) fences: Vec<Fence>,
+    /// With how many accesses come before each.
+    pub(super) fences: Vec<(usize, FenceKind)>,
     pub(super) registers: [u64; 32],
     pub(super) end: TraceEnd,
 }
@@ -100,12 +95,7 @@ pub(super) fn traces(
     meter: &mut Meter<'_>,
 ) -> Result<HartTraces, NoAnswer> {
     let thread = &test.threads[hart];
-    let trace = HartTrace {
-        accesses: Vec::new(),
-        fences: Vec::new(),
-        registers: thread.registers,
-        end: TraceEnd::Finished,
-    };
+    let trace = HartTrace { registers: thread.registers, ..HartTrace::default() };
     let visits = vec![0; thread.program.len()];
     let first = code(hart);
     let mut open =
@@ -211,7 +201,7 @@ impl OpenTrace {
     }
 
     fn fence(&mut self, kind: FenceKind) {
-        self.trace.fences.push(Fence { position: self.trace.accesses.len(), kind });
+        self.trace.fences.push((self.trace.accesses.len(), kind));
     }
 
     /// Whether what is reserved overlaps this access without being the same bytes. Such a store-conditional

@@ -187,14 +187,11 @@ fn search_within(
             Err(Unfinished::States) if !most.though_faulty => return Ok(None),
             Err(other) => Some(other),
         };
-        if let Some(address) = firmware.mixed() {
-            return Err(Refused::Mixed { address });
-        }
-        if let Some((pc, csr)) = firmware.unset_control() {
-            return Err(Refused::UnsetControl { pc, csr });
-        }
-        if let Some(pc) = firmware.unset.get() {
-            return Err(Refused::Unset { pc });
+        match (firmware.mixed(), firmware.unset_control(), firmware.unset.get()) {
+            (Some(address), ..) => return Err(Refused::Mixed { address }),
+            (_, Some((pc, csr)), _) => return Err(Refused::UnsetControl { pc, csr }),
+            (.., Some(pc)) => return Err(Refused::Unset { pc }),
+            _ => {}
         }
         let findings = trace::findings(&mut search, question.image, dead_end);
         if let Some(unfinished) = unfinished

@@ -40,18 +40,14 @@ pub const SPACING: u64 = 0x100;
 /// Bytes in which addresses lie, those of code too: numbers in this range cannot be told from them.
 const ADDRESSES: u64 = 0x200_0000;
 
-/// The address of the first hart's code, and the bytes from there to the next one's: room for more
-/// instructions than a file may have.
-const CODE: u64 = FIRST_ADDRESS + 0x10_0000;
-const CODE_OF_A_HART: u64 = 0x10_0000;
-
 /// Whether a number may be an address.
 fn is_address(number: u64) -> bool {
     (FIRST_ADDRESS..FIRST_ADDRESS + ADDRESSES).contains(&number)
 }
 
+/// The address of a hart's code: behind the locations, with room for more instructions than a file may have.
 pub(crate) const fn code(hart: usize) -> u64 {
-    CODE + CODE_OF_A_HART * hart as u64
+    FIRST_ADDRESS + 0x10_0000 * (1 + hart as u64)
 }
 
 /// A litmus test.

@@ -65,21 +65,18 @@ impl Assembled {
         *self.labels.get(label).unwrap_or_else(|| panic!("no label {label}"))
     }
 
-    fn mark(&self, label: &str) -> Option<u64> {
-        self.labels.get(label).copied()
-    }
-
     /// A question in which labels are landmarks: `arrived`, `all_arrived`, `primary`, `started`, `cleared`,
     /// `tell`, `tell_all`.
     pub(super) fn question(&self, harts: u32, memory: Model) -> BootQuestion<'_> {
+        let mark = |label: &str| self.labels.get(label).copied();
         let landmarks = Landmarks {
-            arrived: self.mark("arrived").into_iter().collect(),
-            all_arrived: self.mark("all_arrived").into_iter().collect(),
-            primary: self.mark("primary"),
-            started: self.mark("started"),
-            tell: self.mark("tell").into_iter().collect(),
-            tell_all: self.mark("tell_all").into_iter().collect(),
-            cleared: self.mark("cleared"),
+            arrived: mark("arrived").into_iter().collect(),
+            all_arrived: mark("all_arrived").into_iter().collect(),
+            primary: mark("primary"),
+            started: mark("started"),
+            tell: mark("tell").into_iter().collect(),
+            tell_all: mark("tell_all").into_iter().collect(),
+            cleared: mark("cleared"),
             to_clear: Some((DATA + 0x80, DATA + SIZE)),
         };
         BootQuestion {
