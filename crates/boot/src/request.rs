@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use crate::answer::{GivenControl, Hex};
 use crate::axiomatic::Model;
-use crate::check::control;
 use crate::isa::Register;
+use crate::operational::control;
 use crate::pool::LEAST;
 
 /// Harts that a machine has at most.
@@ -255,7 +255,7 @@ impl FromStr for GivenControl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = text.split_once('=').ok_or("it has the form NAME=VALUE, like misa=0x141105")?;
-        if control(name).is_none() {
+        if control::given(name).is_none() {
             return Err(format!("`{name}` is not a control and status register that can be set"));
         }
         let value = number(value).ok_or_else(|| format!("`{value}` is not a number (64, 0x40, -1)"))?;
@@ -434,18 +434,7 @@ mod tests {
                 ("hook=main", setting("hook", 0, None, symbol("main"))),
                 ("least=-9223372036854775808", setting("least", 0, None, Value::Number(1 << 63))),
             ],
-            &[
-                "",
-                "harts",
-                "harts=",
-                "=3",
-                "harts:3=1",
-                "harts:=1",
-                "a=1=2",
-                "a=-0x1",
-                "a=-9223372036854775809",
-                "a=1+1",
-            ],
+            &["", "a", "a=", "=3", "a:3=1", "a:=1", "a=1=2", "a=-0x1", "a=-9223372036854775809", "a=1+1"],
         );
     }
 

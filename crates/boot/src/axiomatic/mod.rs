@@ -141,10 +141,8 @@ fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<HartTrac
     let held = meter.held;
     loop {
         meter.held = held;
-        let mut all = Vec::new();
-        for hart in 0..test.threads.len() {
-            all.push(traces(test, hart, &values, unroll, meter)?);
-        }
+        let all = (0..test.threads.len()).map(|hart| traces(test, hart, &values, unroll, meter));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
         let mut grown = values.clone();
         for access in all.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
             grown.entry(access.address).or_default().extend(access.written);

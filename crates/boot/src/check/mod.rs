@@ -18,8 +18,6 @@ use crate::answer::{Effort, Fault};
 use crate::axiomatic::Model;
 use crate::explore::{Described, Extent, Search, Spent, Unfinished};
 use crate::image::Image;
-use crate::isa::csr;
-use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
 use program::{ImageProgram, Learned};
@@ -27,11 +25,6 @@ pub(crate) use report::{
     BootQuestion, CheckLimits, Doing, End, Expectation, Finding, Landmarks, Milestone, Refused, Report, Step,
     Trace,
 };
-
-/// The number of the control and status register of this name, if what it holds at first can be given.
-pub(crate) fn control(name: &str) -> Option<u16> {
-    csr::number(name).filter(|&number| may_be_given(number))
-}
 
 /// Examines all runs.
 ///

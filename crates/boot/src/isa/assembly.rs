@@ -205,11 +205,9 @@ impl SplitLine<'_> {
                 let rd = register(rd)?;
                 let value = in_range(number(value)?, (0, 0xf_ffff))?;
                 let value = i64::from((value << 12) as i32);
-                let lui = self.mnemonic == "lui";
-                return Ok(Some(if lui {
-                    Instruction::Lui { rd, value }
-                } else {
-                    Instruction::Auipc { rd, value }
+                return Ok(Some(match self.mnemonic {
+                    "lui" => Instruction::Lui { rd, value },
+                    _ => Instruction::Auipc { rd, value },
                 }));
             }
             "jal" => {
@@ -355,10 +353,7 @@ fn in_range(value: i64, (least, greatest): (i64, i64)) -> Result<i64, Error> {
 /// means octal to the assembler, and nothing to herd.
 fn number(text: &str) -> Result<i64, Error> {
     let error = || wrong(text, "a number");
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let magnitude = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).map_err(|_| error())?,
         None if digits.len() > 1 && digits.starts_with('0') => return Err(error()),

@@ -121,7 +121,7 @@ pub(super) fn is_awaited(program: &dyn Program, local: &Local) -> bool {
     held(program, local, MIE, false).is_some_and(|held| held.value & held.known & TAKEN != 0)
 }
 
-/// Whether a register has this number that `Program::control` may give a value.
-pub(crate) fn may_be_given(number: u16) -> bool {
-    csr::name(number).is_some() && is_storage(number)
+/// The number of the register of this name, if `Program::control` may give it a value.
+pub(crate) fn given(name: &str) -> Option<u16> {
+    csr::number(name).filter(|&number| is_storage(number))
 }

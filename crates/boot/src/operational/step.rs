@@ -328,7 +328,8 @@ fn retire(
         local.telling = Some(Notice::new(tells, local.registers[10]));
     }
     match effect.action {
-        Action::Nothing | Action::FenceI => {}
+        Action::Wfi if early.is_none() => return Some(None),
+        Action::Nothing | Action::FenceI | Action::Wfi => {}
         Action::Fence(before, after) => leave(local, Left::Fence(Sides::Sets(before.bits(), after.bits()))),
         Action::FenceTso => leave(local, Left::Fence(Sides::Tso)),
         Action::Write(register, value) => put(local, register, value),
@@ -419,11 +420,6 @@ fn retire(
                 return Some(None);
             };
             put(local, rd, seen);
-        }
-        Action::Wfi => {
-            if early.is_none() {
-                return Some(None);
-            }
         }
         Action::Ecall | Action::Ebreak | Action::Mret => {
             signals.push(Signal::Unsupported(pc));
