@@ -281,8 +281,8 @@ fn assemble(text: &str) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Counts of the legal ones and hints of each row (two low bits and three high ones) of the tables of RV64C, made
-/// by hand from the manual. All others of a row are floating point, where it is that, or reserved.
+/// Counts of the legal ones and hints of each row (two low bits and three high ones) of the tables of RV64C,
+/// made by hand from the manual. All others of a row are floating point, where it is that, or reserved.
 #[test]
 fn compressed_encodings_are_as_many_as_the_tables_have() {
     const ROW: usize = 2048;

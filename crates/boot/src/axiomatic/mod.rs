@@ -284,8 +284,8 @@ impl<'a> Combinations<'a> {
     }
 }
 
-/// Whether to go on: it is asked before it is known whether memory can hold this in the end, and told where it
-/// can.
+/// Whether to go on: it is asked before it is known whether memory can hold this in the end, and told where
+/// it can.
 struct EndVisitor<'s, 'a> {
     search: &'s mut Combinations<'a>,
     harts: &'s [&'s Ordered],

@@ -396,7 +396,8 @@ fn generate(
                 operation.stores = !matches!(kind, Kind::Load { .. } | Kind::Reserve);
                 operation.atomic = matches!(kind, Kind::Conditional | Kind::Amo(_));
                 // "An AMO or LR instruction with aq set has an acquire-RCsc annotation. An AMO or SC
-                // instruction with rl set has a release-RCsc annotation": the other bit counts only beside it.
+                // instruction with rl set has a release-RCsc annotation": the other bit counts only beside
+                // it.
                 let is_literal = bits == Bits::Literal;
                 operation.acquire = aq && (kind != Kind::Conditional || rl || is_literal);
                 operation.release = rl && (kind != Kind::Reserve || aq || is_literal);
