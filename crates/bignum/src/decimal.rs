@@ -17,7 +17,7 @@ const PIECE_DIGITS: usize = 19;
 /// each and more, so any number of one limb less has no more of them.
 const PIECES: usize = 16;
 
-/// Base of the digits that [`from_billions`] takes.
+/// Base of the digits that [`Natural::from_billions`] takes.
 const BILLION: u32 = 1_000_000_000;
 
 /// How many of those are taken in one after the other before halves pay: a power of two.
@@ -34,7 +34,17 @@ impl Natural {
     /// 10^9 or more.
     #[must_use]
     pub fn from_billions(digits: &[u32]) -> Option<Self> {
-        from_billions(digits)
+        if digits.iter().any(|&digit| digit >= BILLION) {
+            return None;
+        }
+        let mut powers = Vec::new();
+        let mut length = BILLIONS;
+        while length < digits.len() {
+            let power = powers.last().map_or_else(|| power(BILLION.into(), BILLIONS), Self::square);
+            powers.push(power);
+            length *= 2;
+        }
+        Some(gather(digits, &powers))
     }
 }
 
@@ -64,19 +74,13 @@ fn text(number: &Natural) -> String {
 /// Appends the digits of a number that is less than the square of the last power: as many digits as that
 /// square has zeros, or no leading zeros where the text is empty.
 fn append(number: &Natural, powers: &[Natural], text: &mut String) {
-    match powers.split_last() {
-        Some((power, smaller)) => {
-            // No power of ten is 0.
-            let Some((high, low)) = number.checked_div_rem(power) else { return };
-            append(&high, smaller, text);
-            append(&low, smaller, text);
-        }
-        None => append_pieces(number, text),
+    if let Some((power, smaller)) = powers.split_last() {
+        // No power of ten is 0.
+        let Some((high, low)) = number.checked_div_rem(power) else { return };
+        append(&high, smaller, text);
+        return append(&low, smaller, text);
     }
-}
-
-/// As [`append`], for a number of at most [`PIECES`] pieces.
-fn append_pieces(number: &Natural, text: &mut String) {
+    // It has at most as many pieces as these.
     let mut limbs = number.limbs().to_vec();
     let divisor = Divisor::new(PIECE);
     let mut pieces = [0; PIECES];
@@ -94,21 +98,6 @@ fn append_pieces(number: &Natural, text: &mut String) {
             Ok(())
         };
     }
-}
-
-/// The number with these digits in base 10^9, least first, or `None` where one of them is no digit.
-fn from_billions(digits: &[u32]) -> Option<Natural> {
-    if digits.iter().any(|&digit| digit >= BILLION) {
-        return None;
-    }
-    let mut powers = Vec::new();
-    let mut length = BILLIONS;
-    while length < digits.len() {
-        let power = powers.last().map_or_else(|| power(BILLION.into(), BILLIONS), Natural::square);
-        powers.push(power);
-        length *= 2;
-    }
-    Some(gather(digits, &powers))
 }
 
 /// The number with these digits, of which there are at most `BILLIONS * 2^powers.len()`.

@@ -138,7 +138,12 @@ pub(crate) fn divide_from(
     let mut divisor = divisor.limbs().to_vec();
     span::shift_left(&mut divisor, shift);
     let quotient = match divisor[..] {
-        [limb] => divide_by_limb(&mut rest, limb),
+        [limb] => {
+            // Its remainder is the lowest limb of the rest.
+            let mut quotient = rest.clone();
+            rest[0] = divide_in_place(&mut quotient, Divisor::new(limb));
+            quotient
+        }
         _ => divide_by_many(&mut rest, &divisor, halves_from),
     };
     rest.truncate(divisor.len());
@@ -146,24 +151,13 @@ pub(crate) fn divide_from(
     Some((Natural::from_limbs(quotient), Natural::from_limbs(rest)))
 }
 
-/// Leaves the remainder in the lowest limb of `rest`, whose highest limb is less than the divisor; the
-/// quotient.
-fn divide_by_limb(rest: &mut [Limb], limb: Limb) -> Vec<Limb> {
-    let mut quotient = rest.to_vec();
-    rest[0] = divide_in_place(&mut quotient, Divisor::new(limb));
-    quotient
-}
-
 /// Leaves the remainder in the lowest limbs of `rest`, whose highest limb is less than the divisor's; the
 /// quotient. The divisor has two limbs or more, and its highest bit is set.
 fn divide_by_many(rest: &mut [Limb], divisor: &[Limb], halves_from: usize) -> Vec<Limb> {
     let length = divisor.len();
     let mut quotient = vec![0; rest.len() - length];
-    let room = if quotient.len().min(length) < halves_from {
-        0
-    } else {
-        length + Ladder::MEASURED.scratch(length / 2)
-    };
+    let by_hand = quotient.len().min(length) < halves_from;
+    let room = if by_hand { 0 } else { length + Ladder::MEASURED.scratch(length / 2) };
     let mut halves = Halves { from: halves_from, room: vec![0; room] };
     // From the high end, in pieces that are not longer than the divisor.
     let mut end = quotient.len();

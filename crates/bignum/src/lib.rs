@@ -34,12 +34,5 @@ mod span;
 #[cfg(test)]
 mod oracle;
 
+pub use fibonacci::doubling as fibonacci;
 pub use natural::Natural;
-
-/// F(n), where F(0) = 0 and F(1) = 1, by fast doubling.
-///
-/// The answer has about 0.694 n bits. The room to work in, a few times as much, is allocated once.
-#[must_use]
-pub fn fibonacci(n: u64) -> Natural {
-    fibonacci::doubling(n)
-}

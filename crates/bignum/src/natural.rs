@@ -54,17 +54,6 @@ impl Natural {
         self.limbs.is_empty()
     }
 
-    /// `self - other`, or `None` where that would be negative.
-    #[must_use]
-    pub fn checked_sub(&self, other: &Self) -> Option<Self> {
-        if self < other {
-            return None;
-        }
-        let mut limbs = self.limbs.clone();
-        span::subtract(&mut limbs, &other.limbs);
-        Some(Self::from_limbs(limbs))
-    }
-
     /// The number times itself, which costs about two thirds of a product.
     #[must_use]
     pub fn square(&self) -> Self {
@@ -99,13 +88,6 @@ impl Natural {
 impl From<u64> for Natural {
     fn from(value: u64) -> Self {
         Self::from_limbs(vec![value])
-    }
-}
-
-impl From<u128> for Natural {
-    fn from(value: u128) -> Self {
-        let (low, high) = span::split(value);
-        Self::from_limbs(vec![low, high])
     }
 }
 

@@ -8,10 +8,10 @@ use crate::answer::{
     Boot, BootCheck, BootStep, BootVerdict, Counterexample, Effort, Fault, HartEnd, Hex, NamedValue,
 };
 use crate::check::{
-    BootQuestion, CheckLimits, Doing, End, Finding, Landmarks, Milestone, Refused, Report, Step, Trace,
+    BootQuestion, CheckLimits, Doing, End, Finding, Landmarks, Milestone, Refused, Report, Step, Trace, check,
 };
-use crate::check::{check, control};
 use crate::names::{Names, unset};
+use crate::operational::control;
 use crate::pool::{self, Means, Turn};
 use crate::sentence::{Story, doing, refusal};
 use crate::symbols::Job;
@@ -39,7 +39,7 @@ fn one(job: &Job<'_>, turn: &Turn<'_>, all: usize, means: &Means<'_>) -> Examine
         window: job.machine.window,
         landmarks: job.firmware.landmarks.clone(),
         expected: job.firmware.expected.clone(),
-        controls: order::map(controls.filter_map(|it| Some((control(&it.name)?, it.value.0)))),
+        controls: order::map(controls.filter_map(|it| Some((control::given(&it.name)?, it.value.0)))),
     };
     let time = means.timer();
     let stop = |states| {

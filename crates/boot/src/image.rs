@@ -126,6 +126,7 @@ pub struct NotHeld(pub u64);
 
 /// Why no instruction can be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum FetchError {
     /// The address is odd.
     #[error("no instruction begins at the odd address 0x{0:x}")]
@@ -133,14 +134,9 @@ pub enum FetchError {
     /// The file does not hold the bytes there.
     #[error("nothing in the file determines the instruction at 0x{0:x}")]
     Undetermined(u64),
-    /// The bytes are not decoded.
+    /// The bytes there are not decoded.
     #[error("at 0x{address:x}: {error}")]
-    Decode {
-        /// Where they are.
-        address: u64,
-        /// What they are.
-        error: decode::Error,
-    },
+    Decode { address: u64, error: decode::Error },
 }
 
 impl Image {
@@ -222,9 +218,13 @@ impl Image {
     /// The segment that this address lies in.
     #[must_use]
     pub fn segment(&self, address: u64) -> Option<&Segment> {
+        self.index(address).map(|index| &self.segments[index])
+    }
+
+    fn index(&self, address: u64) -> Option<usize> {
         let after = self.segments.partition_point(|segment| segment.address <= address);
-        let segment = &self.segments[after.checked_sub(1)?];
-        (address - segment.address < segment.size).then_some(segment)
+        let index = after.checked_sub(1)?;
+        (address - self.segments[index].address < self.segments[index].size).then_some(index)
     }
 
     /// The byte that the file puts at this address; `None` where memory is undetermined.
@@ -248,13 +248,9 @@ impl Image {
         }
         // Segments may touch, so each byte looks for its own.
         for (byte, at) in bytes.iter().zip(address..) {
-            let after = self.segments.partition_point(|segment| segment.address <= at);
-            let segment = after.checked_sub(1).and_then(|index| self.segments.get_mut(index));
-            let held = segment.and_then(|segment| {
-                let place = usize::try_from(at - segment.address).ok()?;
-                segment.bytes.get_mut(place)
-            });
-            *held.ok_or(NotHeld(at))? = *byte;
+            let index = self.index(at).ok_or(NotHeld(at))?;
+            let segment = &mut self.segments[index];
+            segment.bytes[(at - segment.address) as usize] = *byte;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Boot, BootCheck, BootMachine, BootVerdict, Counterexample, Fault, Hex, Planted};
+use tenbin_model::order;
 use tenbin_model::words::comma;
 
 /// What `tenbin boot replay` answers.
@@ -146,9 +147,7 @@ impl Boot {
     /// Why there is no run to replay.
     pub fn nothing_to_replay(&self, fault: Option<Fault>) -> String {
         let runs = self.checks.iter().flat_map(|check| check.verdict.runs());
-        let mut has: Vec<&str> = runs.map(|run| run.fault.name()).collect();
-        has.sort_unstable();
-        has.dedup();
+        let has: Vec<&str> = order::set(runs.map(|run| run.fault.name())).into_iter().collect();
         let is_sound = |check: &BootCheck| matches!(check.verdict, BootVerdict::Sound { .. });
         match (fault, has.as_slice()) {
             (Some(fault), [_, ..]) => {

@@ -7,6 +7,7 @@ use crate::image::FetchError;
 use crate::isa::execute::Uses;
 use crate::isa::{Decoded, Instruction, Register};
 use crate::names::Names;
+use tenbin_model::order;
 use tenbin_model::words::{comma, or, semicolon};
 
 /// Instructions behind a load that are searched for the branch that it is for.
@@ -84,13 +85,8 @@ impl Story<'_> {
     fn who_else(&self, events: &[Milestone]) -> Vec<u32> {
         let steps = self.finding.trace.steps.iter();
         let others = steps.filter(|step| Some(step.hart) != self.finding.culprit);
-        let mut harts = others
-            .filter(|step| step.events.iter().any(|event| events.contains(event)))
-            .map(|step| step.hart)
-            .collect::<Vec<_>>();
-        harts.sort_unstable();
-        harts.dedup();
-        harts
+        let come = others.filter(|step| step.events.iter().any(|event| events.contains(event)));
+        order::set(come.map(|step| step.hart)).into_iter().collect()
     }
 
     /// What who goes wrong read last, by steps of this kind, and from whom.
@@ -129,13 +125,12 @@ impl Story<'_> {
     /// run.
     fn stale(&self) -> String {
         let hart = u64::from(self.finding.culprit.unwrap_or_default());
-        let right = |each: &Expectation| each.base.wrapping_add(each.step.wrapping_mul(hart));
         let wrong = self.expected.iter().find_map(|each| {
             let loads = self
                 .own_steps()
                 .filter(|step| Uses::of(&step.decoded.instruction).written == Some(each.register));
             let load = loads.filter_map(|step| step.action.access()).find(|it| it.read.is_some())?;
-            let is_wrong = load.bytes == 8 && load.read.is_some_and(|(value, _)| value.0 != right(each));
+            let is_wrong = load.bytes == 8 && load.read.is_some_and(|(value, _)| value.0 != each.of(hart));
             self.read(load).filter(|_| is_wrong).map(|read| (each, read))
         });
         match wrong {
@@ -143,12 +138,12 @@ impl Story<'_> {
                 "with a wrong {}: it read {}, and {} was meant for it",
                 each.register,
                 read,
-                self.names.value(8, right(each))
+                self.names.value(8, each.of(hart))
             ),
             None => {
                 let meant = self.expected.iter();
                 let meant =
-                    meant.map(|each| format!("{} = {}", each.register, self.names.value(8, right(each))));
+                    meant.map(|each| format!("{} = {}", each.register, self.names.value(8, each.of(hart))));
                 format!("without what was meant for it: {}", comma(meant))
             }
         }

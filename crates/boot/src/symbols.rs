@@ -168,7 +168,7 @@ impl Job<'_> {
         let mut image = self.firmware.image.clone();
         for word in &self.machine.set {
             // It was tried when the machine was made.
-            let _ = image.set(word.address.0, &low(word.value.0, word.bytes));
+            let _ = image.set(word.address.0, &word.value.0.to_le_bytes()[..word.bytes as usize]);
         }
         image
     }
@@ -182,11 +182,6 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// How many bytes a word has whose symbol has this size.
 fn bytes(size: u64) -> u32 {
     if [1, 2, 4].contains(&size) { size as u32 } else { 8 }
-}
-
-/// The low bytes of a number.
-fn low(value: u64, bytes: u32) -> Vec<u8> {
-    value.to_le_bytes().into_iter().take(bytes as usize).collect()
 }
 
 /// Who boots, one at a time, where there are so many harts.
@@ -383,7 +378,7 @@ impl Symbols<'_> {
             return Err(format!("{value:#x} does not fit into the {bytes} bytes of `{word}`"));
         }
         let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
-        scratch.set(address, &low(value, bytes)).map_err(|not_held| {
+        scratch.set(address, &value.to_le_bytes()[..bytes as usize]).map_err(|not_held| {
             format!(
                 "`{word}` cannot be set: {not_held}. Memory that the file does not hold is garbage at first, and every value that \
                  matters is tried there"

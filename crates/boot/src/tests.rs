@@ -7,7 +7,6 @@ use crate::check::{Doing, End, Expectation, Finding, Landmarks, Milestone, Refus
 use crate::examine::{answer, counterexample};
 use crate::image::{FetchError, Image, Segment, Symbol, SymbolKind};
 use crate::isa::{Decoded, Instruction, Register, Width};
-use crate::names::Names;
 use crate::pool::MEANS;
 use crate::request::{Models, Request};
 use crate::sentence::Story;
@@ -23,24 +22,8 @@ fn asked(words: &[&str]) -> Request {
     fn each<T: std::str::FromStr<Err = String>>(list: &str) -> Vec<T> {
         list.split(',').map(|one| one.parse().expect("it is right")).collect()
     }
-    let mut request = Request {
-        harts: None,
-        boot_hart: None,
-        memory: Models(vec![Model::Sc, Model::Tso, Model::Rvwmo]),
-        window: 8,
-        set: vec![],
-        csr: vec![],
-        ram: vec![],
-        arrived: vec![],
-        all_arrived: vec![],
-        primary: None,
-        started: None,
-        tell: vec![],
-        tell_all: vec![],
-        cleared: None,
-        bss: None,
-        expect: vec![],
-    };
+    let memory = Models(vec![Model::Sc, Model::Tso, Model::Rvwmo]);
+    let mut request = Request { memory, window: 8, ..Request::default() };
     for word in words {
         let (name, value) = word.split_once('=').expect("it is an option with a value");
         let right = "the words are right";
@@ -400,8 +383,7 @@ fn finding(fault: Fault, steps: Vec<Step>, ends: &[(u64, Doing)]) -> Finding {
 }
 
 fn run_of(firmware: &Firmware, finding: &Finding) -> Counterexample {
-    let names = Names { image: &firmware.image, lines: &firmware.lines };
-    counterexample(&Story { names, expected: &firmware.expected, finding })
+    counterexample(&Story { names: firmware.names(), expected: &firmware.expected, finding })
 }
 
 #[test]

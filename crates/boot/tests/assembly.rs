@@ -133,11 +133,7 @@ fn compute(code: &[Instruction], register: Register) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 5000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5000) })]
 
     #[test]
     fn what_is_printed_is_read_back(instruction in instruction()) {

@@ -93,12 +93,7 @@ fn cases(rounds: usize) -> Vec<Case> {
         add("jal a1,.+8;li a0,5;auipc a0,0;sub a0,a0,a1".to_owned(), &mut numbers);
         add("auipc a1,0;jalr a0,17(a1);li a2,3;li a2,4;sub a0,a0,a1;add a0,a0,a2".to_owned(), &mut numbers);
         for name in ["lb", "lbu", "lh", "lhu", "lw", "lwu", "ld"] {
-            let bytes = match name.as_bytes()[1] {
-                b'b' => 1,
-                b'h' => 2,
-                b'w' => 4,
-                _ => 8,
-            };
+            let bytes = 1_u64 << "bhwd".find(&name[1..2]).unwrap();
             add(format!("{name} a0,{}(a3)", numbers.next() % (8 / bytes) * bytes), &mut numbers);
             if !name.ends_with('u') {
                 let place = numbers.next() % (8 / bytes) * bytes;

@@ -209,11 +209,7 @@ fn what_the_file_holds_can_be_set() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 5000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5000) })]
 
     /// Damage anywhere gives an image or an error.
     #[test]

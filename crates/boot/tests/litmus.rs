@@ -8,27 +8,28 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tenbin_boot::axiomatic::{Limits, Model, Observation, outcomes};
+use tenbin_boot::axiomatic::{Limits, Model, outcomes};
 use tenbin_boot::litmus::Test;
 use tenbin_boot::operational;
 
-fn tests() -> Vec<(String, Test)> {
+fn texts() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/litmus");
     let mut paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "litmus"));
     paths.sort();
-    let read = |path: &std::path::PathBuf| {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let test = Test::read(&std::fs::read_to_string(path).unwrap());
-        (name.clone(), test.unwrap_or_else(|error| panic!("{name}: {error}")))
-    };
-    paths.iter().map(read).collect()
+    let name = |path: &std::path::PathBuf| path.file_stem().unwrap().to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+fn tests() -> Vec<(String, Test)> {
+    let read = |text: &str| Test::read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    texts().into_iter().map(|(name, text)| (name, read(&text))).collect()
 }
 
 fn allowed(test: &Test, model: Model) -> bool {
     let limits = Limits { steps: 2_000_000, ..Limits::default() };
     let all = outcomes(test, model, limits).unwrap_or_else(|error| panic!("{}: {error}", test.name));
-    all.observation(test) != Observation::Never
+    all.having(test) > 0
 }
 
 #[test]
@@ -36,10 +37,11 @@ fn every_published_verdict_is_met() {
     let tests = tests();
     assert!(tests.len() >= 60, "{} tests", tests.len());
     let mut wrong = Vec::new();
-    for (name, test) in &tests {
+    for ((name, test), (_, text)) in tests.iter().zip(&texts()) {
         assert_eq!(name, &test.name);
-        assert!(test.information("Source").is_some(), "{name} says where its verdict is published");
-        let published = test.information("Verdict").unwrap();
+        let information = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+        assert!(information("Source=").is_some(), "{name} says where its verdict is published");
+        let published = information("Verdict=").unwrap();
         let ours = if allowed(test, Model::Rvwmo) { "Allowed" } else { "Forbidden" };
         if published != ours {
             wrong.push(format!("{name}: {ours}, and {published} is published"));

@@ -38,10 +38,11 @@ impl Ladder {
         Self { multiply: Steps { karatsuba: 40, toom3: 150 }, square: Steps { karatsuba: 80, toom3: 200 } };
 
     /// No rung but the lowest one.
-    pub const SCHOOLBOOK: Self = Self {
-        multiply: Steps { karatsuba: usize::MAX, toom3: usize::MAX },
-        square: Steps { karatsuba: usize::MAX, toom3: usize::MAX },
-    };
+    pub const SCHOOLBOOK: Self = Self::alike(Steps { karatsuba: usize::MAX, toom3: usize::MAX });
+
+    pub(crate) const fn alike(steps: Steps) -> Self {
+        Self { multiply: steps, square: steps }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

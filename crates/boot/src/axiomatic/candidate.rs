@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use super::EndVisitor;
 use super::limits::Meter;
 use super::order::Ordered;
 use super::refusal::{MOST_EVENTS, NoAnswer};
@@ -50,15 +51,6 @@ struct Order {
 /// The last store of each address that has any, with what it stored.
 pub(super) type Last = BTreeMap<u64, u64>;
 
-/// Whether to go on: told what memory holds in the end before it is known whether that can be, says whether
-/// that is of interest; told that it can be, takes it.
-pub(super) trait Visitor {
-    /// Whether an execution that ends so should be looked at.
-    fn wants(&self, last: &Last) -> bool;
-    /// An execution that the model allows ends so.
-    fn visit(&mut self, last: &Last);
-}
-
 impl<'a> Candidate<'a> {
     /// `None` where the traces have more than [`MOST_EVENTS`] accesses. `initial` says what an address holds
     /// at first.
@@ -86,20 +78,13 @@ impl<'a> Candidate<'a> {
         Some(Self { harts, firsts, events, stores, loads, sources, initial })
     }
 
-    /// Tells `visitor` of every way in which such an execution can end.
+    /// Tells `visitor` of every way in which such an execution can end, where loads before the one of the
+    /// number `next` have their sources.
     pub(super) fn explore(
-        &mut self,
-        meter: &mut Meter<'_>,
-        visitor: &mut dyn Visitor,
-    ) -> Result<(), NoAnswer> {
-        self.choose_source(0, meter, visitor)
-    }
-
-    fn choose_source(
         &mut self,
         next: usize,
         meter: &mut Meter<'_>,
-        visitor: &mut dyn Visitor,
+        visitor: &mut EndVisitor<'_, '_>,
     ) -> Result<(), NoAnswer> {
         let Some(&load) = self.loads.get(next) else {
             return self.choose_orders(meter, visitor);
@@ -117,20 +102,20 @@ impl<'a> Candidate<'a> {
         let taken = others.map(|&each| self.sources[each]).collect::<Vec<_>>();
         if own.is_none() && !taken.contains(&None) && access.read == Some((self.initial)(access.address)) {
             self.sources[load] = None;
-            self.choose_source(next + 1, meter, visitor)?;
+            self.explore(next + 1, meter, visitor)?;
         }
         for &store in &stores {
             let local = self.events[store].hart == hart;
             let visible = store != load && (!local || own == Some(store));
             if visible && self.events[store].access.written == access.read && !taken.contains(&Some(store)) {
                 self.sources[load] = Some(store);
-                self.choose_source(next + 1, meter, visitor)?;
+                self.explore(next + 1, meter, visitor)?;
             }
         }
         Ok(())
     }
 
-    fn choose_orders(&self, meter: &mut Meter<'_>, visitor: &mut dyn Visitor) -> Result<(), NoAnswer> {
+    fn choose_orders(&self, meter: &mut Meter<'_>, visitor: &mut EndVisitor<'_, '_>) -> Result<(), NoAnswer> {
         meter.step()?;
         let graph = self.known();
         if !is_acyclic(&graph) {
@@ -301,7 +286,7 @@ impl<'a> Candidate<'a> {
         graph: Graph,
         last: &mut Last,
         meter: &mut Meter<'_>,
-        visitor: &mut dyn Visitor,
+        visitor: &mut EndVisitor<'_, '_>,
     ) -> Result<(), NoAnswer> {
         let Some((choices, others)) = orders.split_first() else {
             visitor.visit(last);

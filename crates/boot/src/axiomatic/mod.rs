@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use candidate::{Candidate, Last, Visitor};
+use candidate::{Candidate, Last};
 pub use limits::Limits;
 use limits::Meter;
 use order::Ordered;
@@ -85,28 +85,7 @@ pub struct Outcomes {
     pub steps: u64,
 }
 
-/// How many outcomes have what a test's condition says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Observation {
-    /// None has.
-    Never,
-    /// Some have.
-    Sometimes,
-    /// All have.
-    Always,
-}
-
 impl Outcomes {
-    /// How many outcomes have what the test's condition says.
-    #[must_use]
-    pub fn observation(&self, test: &Test) -> Observation {
-        match self.having(test) {
-            0 => Observation::Never,
-            having if having == self.states.len() => Observation::Always,
-            _ => Observation::Sometimes,
-        }
-    }
-
     /// The number of outcomes that have what the test's condition says.
     #[must_use]
     pub fn having(&self, test: &Test) -> usize {
@@ -117,11 +96,11 @@ impl Outcomes {
     /// Whether the test's question is answered with yes; `None` where nothing is asked.
     #[must_use]
     pub fn holds(&self, test: &Test) -> Option<bool> {
-        let observation = self.observation(test);
+        let having = self.having(test);
         match test.question.quantifier {
-            Quantifier::Exists => Some(observation != Observation::Never),
-            Quantifier::NotExists => Some(observation == Observation::Never),
-            Quantifier::ForAll => Some(observation == Observation::Always || self.states.is_empty()),
+            Quantifier::Exists => Some(having > 0),
+            Quantifier::NotExists => Some(having == 0),
+            Quantifier::ForAll => Some(having == self.states.len()),
             Quantifier::Observed => None,
         }
     }
@@ -162,10 +141,8 @@ fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<HartTrac
     let held = meter.held;
     loop {
         meter.held = held;
-        let mut all = Vec::new();
-        for hart in 0..test.threads.len() {
-            all.push(traces(test, hart, &values, unroll, meter)?);
-        }
+        let all = (0..test.threads.len()).map(|hart| traces(test, hart, &values, unroll, meter));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
         let mut grown = values.clone();
         for access in all.iter().flat_map(|paths| &paths.traces).flat_map(|trace| &trace.accesses) {
             grown.entry(access.address).or_default().extend(access.written);
@@ -173,18 +150,14 @@ fn paths(test: &Test, unroll: u32, meter: &mut Meter<'_>) -> Result<Vec<HartTrac
         // What a store depends on comes before it in memory, so no value goes through one store twice: more
         // rounds than stores find nothing that an execution could hold (a counter that feeds itself, for
         // one).
-        let stores = all.iter().map(most_stores).sum::<usize>();
+        let writes = |trace: &HartTrace| trace.accesses.iter().filter(|access| access.writes()).count();
+        let stores = all.iter().filter_map(|paths| paths.traces.iter().map(writes).max()).sum::<usize>();
         if grown == values || round >= stores {
             return Ok(all);
         }
         values = grown;
         round += 1;
     }
-}
-
-fn most_stores(paths: &HartTraces) -> usize {
-    let stores = |trace: &HartTrace| trace.accesses.iter().filter(|access| access.writes()).count();
-    paths.traces.iter().map(stores).max().unwrap_or_default()
 }
 
 fn widths(test: &Test, paths: &[HartTraces]) -> Result<BTreeMap<u64, Width>, NoAnswer> {
@@ -216,15 +189,9 @@ impl Wired {
         let (mut needs, mut offers) = (BTreeSet::new(), BTreeSet::new());
         for access in &ordered.trace.accesses {
             let initial = test.initial(access.address, access.width);
-            if let Some(read) = access.read.filter(|&read| read != initial) {
-                let own = offers.contains(&(access.address, read));
-                if !own {
-                    needs.insert((access.address, read));
-                }
-            }
-            if let Some(written) = access.written {
-                offers.insert((access.address, written));
-            }
+            let read = access.read.filter(|&read| read != initial).map(|read| (access.address, read));
+            needs.extend(read.filter(|read| !offers.contains(read)));
+            offers.extend(access.written.map(|written| (access.address, written)));
         }
         Self { ordered, needs, offers }
     }
@@ -252,8 +219,7 @@ impl<'a> Combinations<'a> {
         let mut later = vec![BTreeSet::new(); harts.len() + 1];
         for (hart, traces) in harts.iter().enumerate().rev() {
             later[hart] = later[hart + 1].clone();
-            let offers = traces.iter().flat_map(|trace| &trace.offers).copied();
-            later[hart].extend(offers);
+            later[hart].extend(traces.iter().flat_map(|trace| &trace.offers));
         }
         Self { test, widths, kinds: test.kinds(widths), harts, later, states: BTreeSet::new() }
     }
@@ -290,7 +256,7 @@ impl<'a> Combinations<'a> {
         });
         let before = self.states.len();
         let mut ends = EndVisitor { search: self, harts: &harts, astray, refused: None };
-        candidate.explore(meter, &mut ends)?;
+        candidate.explore(0, meter, &mut ends)?;
         let refused = ends.refused;
         meter.hold((self.states.len() - before) * (64 + 8 * test.observed.len()))?;
         refused.map_or(Ok(()), |refusal| Err(NoAnswer::Refused(refusal)))
@@ -318,6 +284,8 @@ impl<'a> Combinations<'a> {
     }
 }
 
+/// Whether to go on: it is asked before it is known whether memory can hold this in the end, and told where
+/// it can.
 struct EndVisitor<'s, 'a> {
     search: &'s mut Combinations<'a>,
     harts: &'s [&'s Ordered],
@@ -326,7 +294,8 @@ struct EndVisitor<'s, 'a> {
     refused: Option<Refusal>,
 }
 
-impl Visitor for EndVisitor<'_, '_> {
+impl EndVisitor<'_, '_> {
+    /// Whether an execution that ends so should be looked at.
     fn wants(&self, last: &Last) -> bool {
         if self.astray.is_some() {
             return self.refused.is_none();
@@ -335,6 +304,7 @@ impl Visitor for EndVisitor<'_, '_> {
         !self.search.states.contains(&outcome) && self.passes(last)
     }
 
+    /// An execution that the model allows ends so.
     fn visit(&mut self, last: &Last) {
         if self.astray.is_some() {
             self.refused.clone_from(&self.astray);
@@ -342,9 +312,7 @@ impl Visitor for EndVisitor<'_, '_> {
             self.search.states.insert(self.search.outcome(self.harts, last));
         }
     }
-}
 
-impl EndVisitor<'_, '_> {
     /// Whether the filter lets it through. What the filter names need not be among what is observed.
     fn passes(&self, last: &Last) -> bool {
         let Some(filter) = &self.search.test.filter else { return true };

@@ -12,7 +12,7 @@ use super::{Model, outcomes, paths};
 use crate::litmus::{Observable, Outcome, Test, random};
 
 /// An access of a hart, by the hart and its place there.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 struct Event<'a> {
     hart: usize,
     place: usize,
@@ -24,33 +24,23 @@ impl<'a> Event<'a> {
         &self.trace.accesses[self.place]
     }
 
-    fn loads(&self) -> bool {
-        self.access().read.is_some()
-    }
-
-    fn stores(&self) -> bool {
-        self.access().written.is_some()
-    }
-
     fn before(&self, other: &Self) -> bool {
         self.hart == other.hart && self.place < other.place
     }
 }
 
-impl PartialEq for HartTrace {
+impl PartialEq for Event<'_> {
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
+        (self.hart, self.place) == (other.hart, other.place)
     }
 }
-
-impl Eq for HartTrace {}
 
 /// Where the store stands that the load at `load` returns by the load value axiom: the last in the global
 /// memory order among those that come before it there or in the program.
 fn returned(order: &[Event<'_>], load: usize) -> Option<usize> {
     let event = order[load];
     order.iter().enumerate().rposition(|(place, other)| {
-        let same = other.stores() && other.access().address == event.access().address;
+        let same = other.access().writes() && other.access().address == event.access().address;
         same && place != load && (place < load || other.before(&event))
     })
 }
@@ -63,36 +53,39 @@ fn preserved(order: &[Event<'_>], a: usize, b: usize) -> bool {
     let between = |event: &&Event<'_>| first.before(event) && event.before(&second);
     let same = x.address == y.address;
     let source = |load: usize| returned(order, load).map(|place| order[place]);
-    let fence = first.trace.fences.iter().any(|fence| {
-        let inside = first.place < fence.position && fence.position <= second.place;
+    let fence = first.trace.fences.iter().any(|&(at, kind)| {
+        let inside = first.place < at && at <= second.place;
         inside
-            && match fence.kind {
-                FenceKind::Sides { reads_before, writes_before, reads_after, writes_after } => {
-                    (first.loads() && reads_before || first.stores() && writes_before)
-                        && (second.loads() && reads_after || second.stores() && writes_after)
+            && match kind {
+                FenceKind::Sides(before, after) => {
+                    (x.reads() && before.read || x.writes() && before.write)
+                        && (y.reads() && after.read || y.writes() && after.write)
                 }
-                FenceKind::Tso => first.loads() || first.stores() && second.stores(),
+                FenceKind::Tso => x.reads() || x.writes() && y.writes(),
             }
     });
     let consistent = |access: &MemoryAccess| access.atomic && (access.acquire || access.release);
-    let one = same && second.stores();
+    let one = same && y.writes();
     let two = same
-        && first.loads()
-        && second.loads()
-        && !order.iter().filter(between).any(|event| event.stores() && event.access().address == x.address)
+        && x.reads()
+        && y.reads()
+        && !order
+            .iter()
+            .filter(between)
+            .any(|event| event.access().writes() && event.access().address == x.address)
         && source(a) != source(b);
-    let three = first.stores() && x.atomic && second.loads() && source(b) == Some(first);
+    let three = x.writes() && x.atomic && y.reads() && source(b) == Some(first);
     let seven = consistent(x) && consistent(y);
     let eight = y.paired == Some(first.place);
     let nine = y.address_from & bit(first) != 0;
-    let ten = second.stores() && y.data_from & bit(first) != 0;
-    let eleven = second.stores() && y.control_from & bit(first) != 0;
-    let twelve = second.loads()
+    let ten = y.writes() && y.data_from & bit(first) != 0;
+    let eleven = y.writes() && y.control_from & bit(first) != 0;
+    let twelve = y.reads()
         && order.iter().filter(between).any(|&middle| {
             let depends = middle.access().address_from | middle.access().data_from;
-            middle.stores() && depends & bit(first) != 0 && source(b) == Some(middle)
+            middle.access().writes() && depends & bit(first) != 0 && source(b) == Some(middle)
         });
-    let thirteen = second.stores()
+    let thirteen = y.writes()
         && order.iter().filter(between).any(|middle| middle.access().address_from & bit(first) != 0);
     [one, two, three, fence, x.acquire, y.release, seven, eight, nine, ten, eleven, twelve, thirteen]
         .contains(&true)
@@ -100,14 +93,15 @@ fn preserved(order: &[Event<'_>], a: usize, b: usize) -> bool {
 
 /// Whether the order is a global memory order in which every load returns what the traces say.
 fn explains(test: &Test, order: &[Event<'_>]) -> bool {
-    let values = order.iter().enumerate().filter(|(_, event)| event.loads()).all(|(place, event)| {
-        let access = event.access();
-        let initial = test.initial(access.address, access.width);
-        access.read == returned(order, place).map_or(Some(initial), |store| order[store].access().written)
-    });
+    let values =
+        order.iter().enumerate().filter(|(_, event)| event.access().reads()).all(|(place, event)| {
+            let access = event.access();
+            let initial = test.initial(access.address, access.width);
+            access.read == returned(order, place).map_or(Some(initial), |store| order[store].access().written)
+        });
     // An atomic operation is one place in the order, so nothing comes between its parts.
     let whole = (0..order.len())
-        .filter(|&place| order[place].loads() && order[place].stores())
+        .filter(|&place| order[place].access().reads() && order[place].access().writes())
         .all(|place| returned(order, place).is_none_or(|store| store < place));
     let pairs = (0..order.len()).all(|place| {
         let event = order[place];
@@ -117,7 +111,7 @@ fn explains(test: &Test, order: &[Event<'_>]) -> bool {
         let begin = source.map_or(0, |source| source + 1);
         source.is_none_or(|source| source < place)
             && order[begin..place].iter().all(|other| {
-                let same = other.stores() && other.access().address == event.access().address;
+                let same = other.access().writes() && other.access().address == event.access().address;
                 !same || other.hart == event.hart
             })
     });
@@ -168,7 +162,7 @@ fn by_total_orders(test: &Test) -> BTreeSet<Outcome> {
                     let last = order
                         .iter()
                         .rev()
-                        .find(|event| event.stores() && event.access().address == place.address);
+                        .find(|event| event.access().writes() && event.access().address == place.address);
                     last.and_then(|event| event.access().written).unwrap_or(place.initial)
                 }
             };

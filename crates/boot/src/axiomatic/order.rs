@@ -8,7 +8,7 @@
 //! same bytes: coherence has them already. They are kept because the specification has them.
 
 use super::Model;
-use super::thread::{Fence, FenceKind, HartTrace, MemoryAccess};
+use super::thread::{FenceKind, HartTrace, MemoryAccess};
 
 impl MemoryAccess {
     pub(super) fn reads(&self) -> bool {
@@ -70,10 +70,7 @@ fn is_preserved(trace: &HartTrace, model: Model, first: usize, second: usize) ->
         Model::Tso if a.reads() || b.writes() => return true,
         Model::Tso | Model::Rvwmo => {}
     }
-    let fenced = || {
-        let between = |fence: &&Fence| first < fence.position && fence.position <= second;
-        trace.fences.iter().filter(between).any(|fence| orders(fence.kind, a, b))
-    };
+    let fenced = || trace.fences.iter().any(|&(at, kind)| first < at && at <= second && orders(kind, a, b));
     let through_address =
         || trace.accesses[first + 1..second].iter().any(|middle| middle.address_from & bit != 0);
     // 1: the same address, and the second is a store.
@@ -97,10 +94,9 @@ fn is_preserved(trace: &HartTrace, model: Model, first: usize, second: usize) ->
 
 fn orders(kind: FenceKind, a: &MemoryAccess, b: &MemoryAccess) -> bool {
     match kind {
-        FenceKind::Sides { reads_before, writes_before, reads_after, writes_after } => {
-            let before = (a.reads() && reads_before) || (a.writes() && writes_before);
-            let after = (b.reads() && reads_after) || (b.writes() && writes_after);
-            before && after
+        FenceKind::Sides(before, after) => {
+            (a.reads() && before.read || a.writes() && before.write)
+                && (b.reads() && after.read || b.writes() && after.write)
         }
         FenceKind::Tso => a.reads() || (a.writes() && b.writes()),
     }

@@ -13,71 +13,38 @@ pub(super) const MOST_PATHS: usize = 100_000;
 
 /// Why there is no set of outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum NoAnswer {
     /// The steps were used up, or the caller's deadline passed, after this many steps.
     #[error("not finished after {steps} steps")]
-    NotFinished {
-        /// Steps taken.
-        steps: u64,
-    },
-    /// More had to be held at a time than [`Limits::bytes`](super::Limits::bytes) allows.
+    NotFinished { steps: u64 },
+    /// More bytes, roughly, had to be held at a time than [`Limits::bytes`](super::Limits::bytes) allows.
     #[error("{} reached after {steps} steps", amount(.bytes))]
-    Memory {
-        /// Bytes, roughly.
-        bytes: u64,
-        /// Steps taken.
-        steps: u64,
-    },
+    Memory { bytes: u64, steps: u64 },
     /// The test is beyond what this can say.
     #[error("{0}")]
     Refused(Refusal),
 }
 
-/// What a test has that is not supported.
+/// What a test has that is not supported. Places are locations, with a distance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum Refusal {
     /// Two accesses overlap and are not of the same bytes.
     #[error("accesses to `{place}` overlap without covering the same bytes (mixed size)")]
-    MixedSize {
-        /// The location.
-        place: String,
-    },
+    MixedSize { place: String },
     /// A hart accesses an address where the test has no location.
     #[error("hart {thread} accesses {address:#x}, where there is no location")]
-    Astray {
-        /// The hart.
-        thread: usize,
-        /// The address.
-        address: u64,
-    },
-    /// A hart jumps to where it has no instruction.
+    Astray { thread: usize, address: u64 },
+    /// A hart jumps to where it has no instruction, as the test would write it.
     #[error("hart {thread} jumps to {to}, where it has no instruction")]
-    Jump {
-        /// The hart.
-        thread: usize,
-        /// The address, as the test would write it.
-        to: String,
-    },
+    Jump { thread: usize, to: String },
     /// A hart accesses bytes of a location at no multiple of their number.
     #[error("hart {thread} accesses {} at {place}, which is misaligned", in_bytes(.bytes))]
-    Misaligned {
-        /// The hart.
-        thread: usize,
-        /// The location, with the distance from it.
-        place: String,
-        /// How many bytes.
-        bytes: u64,
-    },
+    Misaligned { thread: usize, place: String, bytes: u64 },
     /// A hart accesses bytes beyond the end of a location.
     #[error("hart {thread} accesses {} at {place}: the location is shorter", in_bytes(.bytes))]
-    Outside {
-        /// The hart.
-        thread: usize,
-        /// The location, with the distance from it.
-        place: String,
-        /// How many bytes.
-        bytes: u64,
-    },
+    Outside { thread: usize, place: String, bytes: u64 },
     /// An execution has more accesses than can be handled.
     #[error("an execution has more than {} accesses", MOST_EVENTS)]
     TooLarge,

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::limits::Meter;
 use super::refusal::{MOST_EVENTS, MOST_PATHS, NoAnswer, Refusal};
-use crate::isa::execute::{AccessKind, Action, Uses, execute};
-use crate::isa::{Decoded, Instruction, Register, Width};
+use crate::isa::execute::{Access, AccessKind, Action, Uses, execute};
+use crate::isa::{Accesses, Decoded, Instruction, Register, Width};
 use crate::litmus::{Test, code};
 
 /// The values that each address could take from a store.
@@ -40,23 +40,17 @@ pub(super) struct MemoryAccess {
     pub(super) paired: Option<usize>,
 }
 
-/// A fence, and how many accesses come before it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Fence {
-    pub(super) position: usize,
-    pub(super) kind: FenceKind,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FenceKind {
     /// Reads and writes of the one side before those of the other.
-    Sides { reads_before: bool, writes_before: bool, reads_after: bool, writes_after: bool },
+    Sides(Accesses, Accesses),
     /// Reads before all, writes before writes.
     Tso,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum TraceEnd {
+    #[default]
     Finished,
     /// By an access to an address where the test has no location for so many bytes.
     Astray(u64, Width),
@@ -64,10 +58,11 @@ pub(super) enum TraceEnd {
     Jumped(u64),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct HartTrace {
     pub(super) accesses: Vec<MemoryAccess>,
-    pub(super) fences: Vec<Fence>,
+    /// With how many accesses come before each.
+    pub(super) fences: Vec<(usize, FenceKind)>,
     pub(super) registers: [u64; 32],
     pub(super) end: TraceEnd,
 }
@@ -100,12 +95,7 @@ pub(super) fn traces(
     meter: &mut Meter<'_>,
 ) -> Result<HartTraces, NoAnswer> {
     let thread = &test.threads[hart];
-    let trace = HartTrace {
-        accesses: Vec::new(),
-        fences: Vec::new(),
-        registers: thread.registers,
-        end: TraceEnd::Finished,
-    };
+    let trace = HartTrace { registers: thread.registers, ..HartTrace::default() };
     let visits = vec![0; thread.program.len()];
     let first = code(hart);
     let mut open =
@@ -146,12 +136,7 @@ pub(super) fn traces(
                 path.flow(&instruction, &uses);
                 path.trace.registers[register.index()] = value;
             }
-            Action::Fence(before, after) => path.fence(FenceKind::Sides {
-                reads_before: before.read,
-                writes_before: before.write,
-                reads_after: after.read,
-                writes_after: after.write,
-            }),
+            Action::Fence(before, after) => path.fence(FenceKind::Sides(before, after)),
             Action::FenceTso => path.fence(FenceKind::Tso),
             // Orders fetches, of which these tests have none that matter.
             Action::FenceI => {}
@@ -159,25 +144,32 @@ pub(super) fn traces(
                 if path.trace.accesses.len() == MOST_EVENTS {
                     return Err(NoAnswer::Refused(Refusal::TooLarge));
                 }
-                let wanted = Wanted {
-                    address: access.address,
-                    width: access.width,
-                    initial: test.initial(access.address, access.width),
-                    acquire: access.acquire || statement.acquire,
-                    release: access.release || statement.release,
-                    address_from: path.from(uses.address),
-                    data_from: path.from(uses.values[0]),
-                };
                 if !test.fits(access.address, access.width) {
                     path.trace.end = TraceEnd::Astray(access.address, access.width);
                     traces.traces.push(path.trace);
                     continue;
                 }
-                if matches!(access.kind, AccessKind::StoreConditional { .. }) && path.reserves_a_part(&wanted)
+                if matches!(access.kind, AccessKind::StoreConditional { .. }) && path.reserves_a_part(&access)
                 {
                     return Err(NoAnswer::Refused(Refusal::mixed(test, access.address)));
                 }
-                path.access(&wanted, access.kind, values, &mut open);
+                let made = MemoryAccess {
+                    address: access.address,
+                    width: access.width,
+                    read: None,
+                    written: None,
+                    acquire: access.acquire || statement.acquire,
+                    release: access.release || statement.release,
+                    atomic: !matches!(access.kind, AccessKind::Load { .. } | AccessKind::Store { .. }),
+                    address_from: path.from(uses.address),
+                    // Of what only reads, no register.
+                    data_from: path.from(uses.values[0]),
+                    control_from: path.control,
+                    paired: None,
+                };
+                let mut readable = values.get(&access.address).cloned().unwrap_or_default();
+                readable.insert(test.initial(access.address, access.width));
+                path.access(&access, made, readable, &mut open);
                 continue;
             }
             Action::Csr { .. } | Action::Ecall | Action::Ebreak | Action::Wfi | Action::Mret => {
@@ -188,17 +180,6 @@ pub(super) fn traces(
     }
     meter.hold(most * traces.traces.len())?;
     Ok(traces)
-}
-
-/// An access before it is known what it reads.
-struct Wanted {
-    address: u64,
-    width: Width,
-    initial: u64,
-    acquire: bool,
-    release: bool,
-    address_from: u64,
-    data_from: u64,
 }
 
 impl OpenTrace {
@@ -220,86 +201,51 @@ impl OpenTrace {
     }
 
     fn fence(&mut self, kind: FenceKind) {
-        self.trace.fences.push(Fence { position: self.trace.accesses.len(), kind });
+        self.trace.fences.push((self.trace.accesses.len(), kind));
     }
 
     /// Whether what is reserved overlaps this access without being the same bytes. Such a store-conditional
     /// may succeed ("Zalrsc" asks only that its bytes are in the reservation set), which is not modelled.
-    fn reserves_a_part(&self, wanted: &Wanted) -> bool {
+    fn reserves_a_part(&self, access: &Access) -> bool {
         self.reservation.is_some_and(|(address, width, _)| {
             let overlaps =
-                address < wanted.address + wanted.width.bytes() && wanted.address < address + width.bytes();
-            overlaps && (address, width) != (wanted.address, wanted.width)
+                address < access.address + access.width.bytes() && access.address < address + width.bytes();
+            overlaps && (address, width) != (access.address, access.width)
         })
     }
 
-    /// Goes on by every way in which memory can answer.
-    fn access(self, wanted: &Wanted, kind: AccessKind, values: &Values, open: &mut Vec<Self>) {
-        let index = self.trace.accesses.len();
-        let mut access = MemoryAccess {
-            address: wanted.address,
-            width: wanted.width,
-            read: None,
-            written: None,
-            acquire: wanted.acquire,
-            release: wanted.release,
-            atomic: true,
-            address_from: wanted.address_from,
-            data_from: 0,
-            control_from: self.control,
-            paired: None,
-        };
-        let mut readable = values.get(&wanted.address).cloned().unwrap_or_default();
-        readable.insert(wanted.initial);
-        match kind {
+    /// Goes on by every way in which memory can answer. `made` is the access as far as it is known before.
+    fn access(self, access: &Access, made: MemoryAccess, readable: BTreeSet<u64>, open: &mut Vec<Self>) {
+        match access.kind {
             AccessKind::Store { value } => {
-                access.atomic = false;
-                access.written = Some(value);
-                access.data_from = wanted.data_from;
-                open.push(self.after(access, None));
+                open.push(self.after(MemoryAccess { written: Some(value), ..made }, None));
             }
             AccessKind::StoreConditional { rd, value } => {
-                let pair = self
-                    .reservation
-                    .filter(|&(address, width, _)| address == wanted.address && width == wanted.width);
+                let reserved = self.reservation;
+                let pair = reserved
+                    .filter(|&(address, width, _)| address == access.address && width == access.width);
                 // It may fail for no reason at all, and then accesses nothing.
-                let mut failed = self.clone();
-                failed.reservation = None;
+                let mut failed = Self { reservation: None, ..self };
+                let succeeded = pair.map(|(_, _, reserved)| {
+                    let made = MemoryAccess { written: Some(value), paired: Some(reserved), ..made };
+                    failed.clone().after(made, Some((rd, 0)))
+                });
                 failed.write(rd, 1, 0);
                 open.push(failed);
-                if let Some((_, _, reserved)) = pair {
-                    access.written = Some(value);
-                    access.data_from = wanted.data_from;
-                    access.paired = Some(reserved);
-                    let mut succeeded = self.after(access, Some((rd, 0)));
-                    succeeded.reservation = None;
-                    open.push(succeeded);
-                }
+                open.extend(succeeded);
             }
-            AccessKind::Load { rd, signed } => {
-                access.atomic = false;
+            AccessKind::Load { .. } | AccessKind::LoadReserved { .. } | AccessKind::Amo { .. } => {
+                let index = self.trace.accesses.len();
                 for value in readable {
-                    let access = MemoryAccess { read: Some(value), ..access.clone() };
-                    let loaded = wanted.width.extend(value, signed);
-                    open.push(self.clone().after(access, Some((rd, loaded))));
-                }
-            }
-            AccessKind::LoadReserved { rd } => {
-                for value in readable {
-                    let access = MemoryAccess { read: Some(value), ..access.clone() };
-                    let loaded = wanted.width.extend(value, true);
-                    let mut next = self.clone().after(access, Some((rd, loaded)));
-                    next.reservation = Some((wanted.address, wanted.width, index));
+                    let mut made = MemoryAccess { read: Some(value), ..made.clone() };
+                    if let AccessKind::Amo { op, operand, .. } = access.kind {
+                        made.written = Some(op.apply(access.width, value, operand));
+                    }
+                    let mut next = self.clone().after(made, access.loaded(value));
+                    if let AccessKind::LoadReserved { .. } = access.kind {
+                        next.reservation = Some((access.address, access.width, index));
+                    }
                     open.push(next);
-                }
-            }
-            AccessKind::Amo { op, rd, operand } => {
-                access.data_from = wanted.data_from;
-                for value in readable {
-                    let written = wanted.width.truncate(op.apply(wanted.width, value, operand));
-                    let access = MemoryAccess { read: Some(value), written: Some(written), ..access.clone() };
-                    let loaded = wanted.width.extend(value, true);
-                    open.push(self.clone().after(access, Some((rd, loaded))));
                 }
             }
         }

@@ -142,7 +142,7 @@ impl Garbage {
 
     /// Whether this is one of the numbers, as this width has it.
     fn is_number(&self, value: u64, width: Width) -> bool {
-        self.numbers.iter().any(|&number| width.truncate(number) == width.truncate(value))
+        has(&self.numbers, value, width)
     }
 
     /// Whether a number matters that is none of those that are tried, as wide as what it was compared with.
@@ -211,12 +211,7 @@ impl Garbage {
             // What a word held at first was decided piece by piece. What was copied there was not.
             let own = wide.truncate(fresh(word + from, &self.spoken)) == wide.truncate(whole[0]);
             let seen = [true, false].map(|signed| width.extend(held.value >> (8 * first), signed));
-            let is_always = |seen: u64| {
-                self.numbers[..self.always]
-                    .iter()
-                    .any(|&number| width.truncate(number) == width.truncate(seen))
-            };
-            let seen = seen.into_iter().filter(|&seen| !is_always(seen));
+            let seen = seen.into_iter().filter(|&seen| !has(&self.numbers[..self.always], seen, width));
             if own {
                 self.telling.borrow_mut().extend(seen);
             } else {
@@ -268,14 +263,18 @@ impl Garbage {
         for value in &contents {
             let is_own = value & missing == own;
             let seen = [true, false].map(|signed| look.1.extend(value >> (8 * look.0), signed));
-            let is_open =
-                |seen: u64| self.open.iter().any(|&open| look.1.truncate(open) == look.1.truncate(seen));
-            telling.extend(
-                seen.into_iter().filter(|&seen| is_own || is_open(seen) || !self.is_number(seen, look.1)),
-            );
+            telling
+                .extend(seen.into_iter().filter(|&seen| {
+                    is_own || has(&self.open, seen, look.1) || !self.is_number(seen, look.1)
+                }));
         }
         contents.into_iter().collect()
     }
+}
+
+/// Whether this is one of some numbers, as this width has it.
+fn has<'a>(numbers: impl IntoIterator<Item = &'a u64>, value: u64, width: Width) -> bool {
+    numbers.into_iter().any(|&number| width.truncate(number) == width.truncate(value))
 }
 
 /// The bits of 8 bytes that a load looks at.
@@ -308,12 +307,8 @@ mod tests {
     const UNKNOWN: Word = Word { value: 0, known: 0 };
 
     fn values(looks: &[(u64, Width)], look: (u64, Width), held: Word) -> Vec<u64> {
-        Garbage::new(2, &BTreeSet::new(), &BTreeSet::new(), &BTreeSet::new()).values(
-            0x1000,
-            &looks.iter().copied().collect(),
-            look,
-            held,
-        )
+        let garbage = Garbage::new(2, &BTreeSet::new(), &BTreeSet::new(), &BTreeSet::new());
+        garbage.values(0x1000, &looks.iter().copied().collect(), look, held)
     }
 
     #[test]

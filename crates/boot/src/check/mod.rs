@@ -16,10 +16,8 @@ use tenbin_model::Order;
 
 use crate::answer::{Effort, Fault};
 use crate::axiomatic::Model;
-use crate::explore::{Described, Search, Spent, Unfinished};
+use crate::explore::{Described, Extent, Search, Spent, Unfinished};
 use crate::image::Image;
-use crate::isa::csr;
-use crate::operational::control::may_be_given;
 use crate::operational::machine::Machine;
 use crate::operational::step::Signal;
 use program::{ImageProgram, Learned};
@@ -27,11 +25,6 @@ pub(crate) use report::{
     BootQuestion, CheckLimits, Doing, End, Expectation, Finding, Landmarks, Milestone, Refused, Report, Step,
     Trace,
 };
-
-/// The number of the control and status register of this name, if what it holds at first can be given.
-pub(crate) fn control(name: &str) -> Option<u16> {
-    csr::number(name).filter(|&number| may_be_given(number))
-}
 
 /// Examines all runs.
 ///
@@ -109,16 +102,6 @@ impl Report {
     }
 }
 
-struct Extent {
-    /// Whether only as many steps are taken as are enough.
-    reduces: bool,
-    states: u64,
-    /// Bytes of tables of what single harts can do.
-    tables: u64,
-    /// Whether it ends there too where something was found.
-    though_faulty: bool,
-}
-
 impl Extent {
     /// The whole window, where that is soon done.
     const FIRST: Self = Self { reduces: false, states: 1 << 12, tables: 1 << 20, though_faulty: true };
@@ -126,7 +109,6 @@ impl Extent {
     /// All steps of boots of few states: that is quicker than finding out which are enough, and what is found
     /// is the shortest that there is.
     const ALL: Self = Self { states: FEW, tables: u64::MAX, though_faulty: false, ..Self::FIRST };
-    const ENOUGH: Self = Self::whole(true);
 
     /// What else goes wrong where something does. With two harts most of what is known to go wrong needs
     /// less; with more of them it is the answer that should not be kept waiting, for longer than some tenths
@@ -154,13 +136,12 @@ fn search(
     learned: &mut Learned,
     dead: &[Described],
 ) -> Result<Report, Refused> {
-    match search_within(question, limits, &Extent::ALL, learned, dead)? {
-        Some(report) => Ok(report),
-        None => {
-            let report = search_within(question, limits, &Extent::ENOUGH, learned, dead)?;
-            report.ok_or(Refused::Stopped(Effort::default()))
+    for extent in [Extent::ALL, Extent::whole(true)] {
+        if let Some(report) = search_within(question, limits, &extent, learned, dead)? {
+            return Ok(report);
         }
     }
+    Err(Refused::Stopped(Effort::default()))
 }
 
 /// States up to which all runs are looked at, and not only those that are enough.
@@ -181,14 +162,7 @@ fn search_within(
         let mut search = Search::new(Machine::new(&firmware, question.harts as usize), most.reduces);
         let stop = |states| limits.stop.is_some_and(|stop| stop(states));
         let restart = || firmware.is_new.get() || firmware.overwritten.get().is_some();
-        let spent = Spent {
-            bytes: limits.bytes,
-            states: most.states,
-            tables: most.tables,
-            though_faulty: most.though_faulty,
-            stop: &stop,
-            restart: &restart,
-        };
+        let spent = Spent { bytes: limits.bytes, most, stop: &stop, restart: &restart };
         let dead_end = if dead.is_empty() { None } else { search.dead_end(dead) };
         let ended = search.run(&spent);
         if let Some(address) = firmware.overwritten.get() {
@@ -206,14 +180,11 @@ fn search_within(
             Err(Unfinished::States) if !most.though_faulty => return Ok(None),
             Err(other) => Some(other),
         };
-        if let Some(address) = firmware.mixed() {
-            return Err(Refused::Mixed { address });
-        }
-        if let Some((pc, csr)) = firmware.unset_control() {
-            return Err(Refused::UnsetControl { pc, csr });
-        }
-        if let Some(pc) = firmware.unset.get() {
-            return Err(Refused::Unset { pc });
+        match (firmware.mixed(), firmware.unset_control(), firmware.unset.get()) {
+            (Some(address), ..) => return Err(Refused::Mixed { address }),
+            (_, Some((pc, csr)), _) => return Err(Refused::UnsetControl { pc, csr }),
+            (.., Some(pc)) => return Err(Refused::Unset { pc }),
+            _ => {}
         }
         let findings = trace::findings(&mut search, question.image, dead_end);
         if let Some(unfinished) = unfinished

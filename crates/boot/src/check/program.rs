@@ -187,29 +187,22 @@ impl<'a> ImageProgram<'a> {
         loop {
             let mut changed = false;
             for (&pc, (line, next)) in lines.iter().rev() {
-                let after = match next {
-                    None => u32::MAX,
-                    Some(next) => {
-                        next.iter().fold(0, |all, to| all | live.get(to).copied().unwrap_or(u32::MAX))
-                    }
-                };
+                let live_at = |to: &u64| live.get(to).copied().unwrap_or(u32::MAX);
+                let after =
+                    next.as_ref().map_or(u32::MAX, |next| next.iter().fold(0, |all, to| all | live_at(to)));
                 let uses = Uses::of(&line.instruction);
                 let written = uses.written.map_or(0, bit);
                 let read =
                     uses.values.iter().flatten().chain(&uses.address).fold(0, |all, &each| all | bit(each));
                 let mut now = (after & !written) | read;
                 if self.is_goal(pc) {
-                    now = bit(Register::SP);
-                    for expected in &self.question.expected {
-                        now |= bit(expected.register);
-                    }
+                    let expected = self.question.expected.iter().map(|each| each.register);
+                    now = expected.fold(bit(Register::SP), |all, each| all | bit(each));
                 }
                 if self.marks().tell.contains(&pc) {
                     now |= 1 << 10;
                 }
-                if live.insert(pc, now) != Some(now) {
-                    changed = true;
-                }
+                changed |= live.insert(pc, now) != Some(now);
             }
             if !changed {
                 return live;
@@ -219,15 +212,11 @@ impl<'a> ImageProgram<'a> {
 
     /// The `lr` of every loop that tries a store-conditional again and is no constrained LR/SC loop.
     pub(super) fn retries(&self) -> Vec<u64> {
-        let lines: Vec<(u64, AnnotatedInstruction)> = self
-            .live
-            .keys()
-            .filter_map(|&pc| match self.at(pc) {
-                Fetched::Code(line) => Some((pc, line)),
-                _ => None,
-            })
-            .collect();
-        super::retries::unconstrained(&lines)
+        let line = |&pc: &u64| match self.at(pc) {
+            Fetched::Code(line) => Some((pc, line)),
+            _ => None,
+        };
+        super::retries::unconstrained(&self.live.keys().filter_map(line).collect::<Vec<_>>())
     }
 
     fn is_goal(&self, pc: u64) -> bool {
@@ -265,15 +254,11 @@ fn calls(question: &BootQuestion<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
             let next = pc.wrapping_add(line.length);
             match line.instruction {
                 Instruction::Jal { rd, offset } => {
-                    if !rd.is_zero() {
-                        sites.insert(next);
-                    }
+                    sites.extend(Some(next).filter(|_| !rd.is_zero()));
                     open.push((pc.wrapping_add_signed(offset), None));
                 }
                 Instruction::Jalr { rd, base, offset } => {
-                    if !rd.is_zero() {
-                        sites.insert(next);
-                    }
+                    sites.extend(Some(next).filter(|_| !rd.is_zero()));
                     if let Some((from, Instruction::Auipc { rd, value })) = before
                         && rd == base
                     {
@@ -283,20 +268,15 @@ fn calls(question: &BootQuestion<'_>) -> BTreeMap<u64, BTreeSet<u64>> {
                     } else if rd.is_zero() {
                         returns.insert(pc);
                     }
-                    for &to in known.jumps.get(&pc).into_iter().flatten() {
-                        open.push((to, None));
-                    }
+                    open.extend(known.jumps.get(&pc).into_iter().flatten().map(|&to| (to, None)));
                 }
                 instruction => {
-                    for to in firmware.successors(pc, &line).unwrap_or_default() {
-                        open.push((to, Some((pc, instruction))));
-                    }
+                    let successors = firmware.successors(pc, &line).unwrap_or_default().into_iter();
+                    open.extend(successors.map(|to| (to, Some((pc, instruction)))));
                 }
             }
         }
-        for pc in returns {
-            targets.insert(pc, sites.clone());
-        }
+        targets.extend(returns.into_iter().map(|pc| (pc, sites.clone())));
         if targets == known.jumps {
             return targets;
         }
@@ -329,11 +309,9 @@ impl Program for ImageProgram<'_> {
         if image.segment(address)?.writable {
             return None;
         }
-        let mut value = 0;
-        for byte in 0..width.bytes() {
-            value |= u64::from(image.byte(address.checked_add(byte)?)?) << (8 * byte);
-        }
-        Some(value)
+        (0..width.bytes()).try_fold(0, |value, byte| {
+            Some(value | u64::from(image.byte(address.checked_add(byte)?)?) << (8 * byte))
+        })
     }
 
     fn region(&self, address: u64) -> Region {
@@ -361,11 +339,8 @@ impl Program for ImageProgram<'_> {
 
     fn landmarks(&self, pc: u64) -> program::LandmarksAt {
         let marks = self.marks();
-        let tells = if marks.tell_all.contains(&pc) {
-            Some(Tells::All)
-        } else {
-            marks.tell.contains(&pc).then_some(Tells::One)
-        };
+        let all = marks.tell_all.contains(&pc).then_some(Tells::All);
+        let tells = all.or(marks.tell.contains(&pc).then_some(Tells::One));
         program::LandmarksAt {
             arrived: marks.arrived.contains(&pc),
             all_arrived: marks.all_arrived.contains(&pc),
@@ -377,10 +352,7 @@ impl Program for ImageProgram<'_> {
     }
 
     fn is_as_expected(&self, hart: u8, registers: &[u64; 32]) -> bool {
-        self.question.expected.iter().all(|expected| {
-            let value = expected.base.wrapping_add(expected.step.wrapping_mul(u64::from(hart)));
-            registers[expected.register.index()] == value
-        })
+        self.question.expected.iter().all(|each| registers[each.register.index()] == each.of(hart.into()))
     }
 
     fn is_to_clear(&self, address: u64) -> bool {
@@ -389,13 +361,11 @@ impl Program for ImageProgram<'_> {
 
     fn stack(&self, registers: &[u64; 32]) -> u64 {
         let held = registers[2];
-        let is_stack =
-            self.question.expected.iter().filter(|each| each.register == Register::SP).any(|each| {
-                (0..u64::from(self.question.harts))
-                    .any(|hart| each.base.wrapping_add(each.step.wrapping_mul(hart)) == held)
-            });
+        let mut stacks =
+            self.question.expected.iter().filter(|each| each.register == Register::SP).peekable();
         // What is nobody's stack is wrong already: it need not be told from other wrong ones.
-        let is_known = self.question.expected.iter().any(|each| each.register == Register::SP);
+        let is_known = stacks.peek().is_some();
+        let is_stack = stacks.any(|each| (0..self.question.harts).any(|hart| each.of(hart.into()) == held));
         if is_known && !is_stack { UNSET } else { held }
     }
 
@@ -473,10 +443,9 @@ impl Program for ImageProgram<'_> {
     }
 
     fn sees(&self, address: u64, width: Width, held: Word) {
-        if !self.in_a_run.get() {
-            return;
+        if self.in_a_run.get() {
+            self.garbage.sees(address & !7, (address & 7, width), held);
         }
-        self.garbage.sees(address & !7, (address & 7, width), held);
     }
 
     fn garbage(&self, address: u64, width: Width, held: Word) -> Vec<u64> {

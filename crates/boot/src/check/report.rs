@@ -57,6 +57,13 @@ pub(crate) struct Expectation {
     pub(crate) step: u64,
 }
 
+impl Expectation {
+    /// What is expected of this hart.
+    pub(crate) fn of(&self, hart: u64) -> u64 {
+        self.base.wrapping_add(self.step.wrapping_mul(hart))
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct CheckLimits<'a> {
     pub(crate) bytes: u64,

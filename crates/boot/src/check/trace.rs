@@ -100,10 +100,7 @@ fn trace(
     for (number, (before, each)) in way.iter().enumerate() {
         let possible = search.machine.possible(before[each.hart]);
         let op = &possible.ops[each.op];
-        let line = match search.machine.program.at(op.pc) {
-            Fetched::Code(line) => line,
-            _ => continue,
-        };
+        let Fetched::Code(line) = search.machine.program.at(op.pc) else { continue };
         let mut source = |search: &mut Search<'_>, address: u64, width: Width| {
             let known = match search.machine.program.region(address & !7) {
                 Region::Memory(word) => width.truncate(word.known >> (8 * (address & 7))),
@@ -113,22 +110,11 @@ fn trace(
             if known_now != width.truncate(u64::MAX) {
                 garbage.insert(address, planted(image, address, width.bytes() as u32, each.read));
             }
-            if let Some(&step) = (address..address + width.bytes()).filter_map(|at| writers.get(&at)).max() {
-                return Writer::Step(step);
+            match (address..address + width.bytes()).filter_map(|at| writers.get(&at)).max() {
+                Some(&step) => Writer::Step(step),
+                None if known == width.truncate(u64::MAX) || known == u64::MAX => Writer::File,
+                None => Writer::Garbage,
             }
-            if known == width.truncate(u64::MAX) || known == u64::MAX {
-                Writer::File
-            } else {
-                Writer::Garbage
-            }
-        };
-        let mut events: Vec<Milestone> = Vec::new();
-        let mut tell = |tells: Option<Notice>| match tells {
-            None => {}
-            Some(Notice::One(hart)) => {
-                events.push(Milestone::Notified(u32::try_from(hart).unwrap_or(u32::MAX)))
-            }
-            Some(Notice::All) => events.push(Milestone::NotifiedAll),
         };
         let word = |address, width: Width| (Hex(address), label(image, address), width.bytes() as u32);
         let action = match op.task {
@@ -141,19 +127,16 @@ fn trace(
                 let (address, name, bytes) = word(address, width);
                 BootAction::Read { address, name, bytes, value: Hex(value), from: Writer::Forwarded }
             }
-            Task::Write { address, width, value, tells } => {
-                tell(tells);
+            Task::Write { address, width, value, .. } => {
                 let (address, name, bytes) = word(address, width);
                 BootAction::Wrote { address, name, bytes, value: Hex(value) }
             }
-            Task::Succeed { address, width, value, tells } => {
-                tell(tells);
+            Task::Succeed { address, width, value, .. } => {
                 let from = source(search, address, width);
                 let (address, name, bytes) = word(address, width);
                 BootAction::Swapped { address, name, bytes, read: None, value: Hex(value), from }
             }
-            Task::Swap { address, width, op, operand, tells } => {
-                tell(tells);
+            Task::Swap { address, width, op, operand, .. } => {
                 let from = source(search, address, width);
                 let (address, name, bytes) = word(address, width);
                 let value = Hex(op.apply(width, each.read, operand));
@@ -167,7 +150,12 @@ fn trace(
                 writers.insert(byte, number);
             }
         }
-        events.extend(each.signals.iter().filter_map(|&signal| event(signal)));
+        let notice = op.task.tells().map(|notice| match notice {
+            Notice::One(hart) => Milestone::Notified(u32::try_from(hart).unwrap_or(u32::MAX)),
+            Notice::All => Milestone::NotifiedAll,
+        });
+        let signals = each.signals.iter().filter_map(|&signal| event(signal));
+        let events = notice.into_iter().chain(signals).collect();
         steps.push(Step {
             hart: each.hart as u32,
             pc: op.pc,

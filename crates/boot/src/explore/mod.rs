@@ -8,4 +8,4 @@ mod graph;
 mod reduce;
 mod search;
 
-pub(crate) use search::{Described, Search, Spent, Unfinished};
+pub(crate) use search::{Described, Extent, Search, Spent, Unfinished};

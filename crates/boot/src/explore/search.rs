@@ -13,13 +13,20 @@ use crate::operational::local::Position;
 use crate::operational::machine::{Machine, Move, State};
 use crate::operational::step::Signal;
 
-pub(crate) struct Spent<'a> {
-    pub(crate) bytes: u64,
+/// How far a search goes.
+pub(crate) struct Extent {
+    /// Whether only as many steps are taken as are enough.
+    pub(crate) reduces: bool,
     pub(crate) states: u64,
     /// Bytes of all tables but that of the states: the work of finding out what single harts can do.
     pub(crate) tables: u64,
     /// Whether the limits on states and tables hold for a faulty boot too.
     pub(crate) though_faulty: bool,
+}
+
+pub(crate) struct Spent<'a> {
+    pub(crate) bytes: u64,
+    pub(crate) most: &'a Extent,
     pub(crate) stop: &'a dyn Fn(u64) -> bool,
     /// Asked often: whether what was learned makes going on useless.
     pub(crate) restart: &'a dyn Fn() -> bool,
@@ -195,8 +202,8 @@ impl<'p> Search<'p> {
         }
         let states = self.states.len() as u64;
         let is_faulty = self.hangs || self.shown.keys().any(|&fault| fault != Fault::LostStore);
-        let is_much = states > spent.states || self.machine.bytes > spent.tables;
-        if is_much && (spent.though_faulty || !is_faulty) {
+        let is_much = states > spent.most.states || self.machine.bytes > spent.most.tables;
+        if is_much && (spent.most.though_faulty || !is_faulty) {
             return Err(Unfinished::States);
         }
         if states > if self.hangs { ENOUGH / 8 } else { ENOUGH } && is_faulty {
@@ -209,15 +216,10 @@ impl<'p> Search<'p> {
         let mut all = Vec::new();
         for hart in 0..self.machine.harts {
             let possible = self.machine.possible(state[hart]);
-            self.full |= possible.ends.full;
-            self.held.extend(&possible.ends.held);
-            let mut each = Vec::new();
-            for op in 0..possible.ops.len() {
-                let mut moves = Vec::new();
-                self.machine.moves(state, hart, op, &mut moves);
-                each.push((possible.ops[op].oldest, moves));
-            }
-            all.push(each);
+            self.full |= possible.full;
+            self.held.extend(&possible.held);
+            let moves = |op: usize| (possible.ops[op].oldest, self.machine.moves(state, hart, op));
+            all.push((0..possible.ops.len()).map(moves).collect());
         }
         all
     }
@@ -269,10 +271,7 @@ impl<'p> Search<'p> {
                 let taken = set.as_ref().is_none_or(|set| {
                     set.iter().any(|&(one, oldest)| one == hart && (!oldest || *is_oldest))
                 });
-                if !taken {
-                    continue;
-                }
-                for each in each {
+                for each in each.iter().filter(|_| taken) {
                     if let Some((target, label)) = self.take(number, &state, each) {
                         self.targets.push(target);
                         self.labels.push(label);
@@ -438,12 +437,8 @@ impl<'p> Search<'p> {
         while at != 0 {
             let from = self.parents[at as usize];
             let (before, after) = (self.states[from as usize], self.states[at as usize]);
-            let step = self
-                .moves(&before)
-                .into_iter()
-                .flatten()
-                .flat_map(|(_, moves)| moves)
-                .find(|each| each.state == after);
+            let moves = self.moves(&before).into_iter().flatten();
+            let step = moves.flat_map(|(_, moves)| moves).find(|each| each.state == after);
             let Some(step) = step else { break };
             way.push((before, step));
             at = from;
@@ -463,8 +458,7 @@ impl<'p> Search<'p> {
                 let possible = self.machine.possible(state[wanted.hart]);
                 let op = possible.ops.iter().position(|op| op.oldest)?;
                 arrived = possible.ops[op].pc == wanted.pc;
-                let mut moves = Vec::new();
-                self.machine.moves(&state, wanted.hart, op, &mut moves);
+                let moves = self.machine.moves(&state, wanted.hart, op);
                 let step = moves.into_iter().find(|each| !arrived || each.read == wanted.read)?;
                 let before = state;
                 state = step.state;
@@ -531,9 +525,8 @@ impl<'p> Search<'p> {
                 if matches!(task, Task::Read { .. } | Task::Swap { .. } | Task::Wake) {
                     *look = Some(task);
                 }
-                let mut moves = Vec::new();
-                self.machine.moves(&state, hart, op, &mut moves);
-                if let Some(forced) = moves.into_iter().find(|each| each.forced && on) {
+                let mut moves = self.machine.moves(&state, hart, op).into_iter();
+                if let Some(forced) = moves.find(|each| each.forced && on) {
                     state = forced.state;
                 }
             }

@@ -8,11 +8,12 @@
 //! Features".
 
 use super::{
-    Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, Width, csr,
+    Accesses, Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, Width, alias, csr,
 };
 
 /// Why a line is no instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, thiserror::Error)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum Error {
     /// There is nothing in the line.
     #[error("there is no instruction")]
@@ -22,30 +23,13 @@ pub enum Error {
     Mnemonic(String),
     /// This many operands do not go with the name.
     #[error("`{mnemonic}` does not take {given} operands")]
-    Operands {
-        /// The name.
-        mnemonic: String,
-        /// How many there are.
-        given: usize,
-    },
+    Operands { mnemonic: String, given: usize },
     /// The operand is not what is needed here.
     #[error("`{text}` is not {wanted}")]
-    Operand {
-        /// The operand.
-        text: String,
-        /// What is needed.
-        wanted: &'static str,
-    },
+    Operand { text: String, wanted: &'static str },
     /// The number does not fit the instruction.
     #[error("{value} does not fit: it must be {least} to {greatest}")]
-    Range {
-        /// The number.
-        value: i64,
-        /// The least that fits.
-        least: i64,
-        /// The greatest that fits.
-        greatest: i64,
-    },
+    Range { value: i64, least: i64, greatest: i64 },
     /// The distance of a branch or jump is odd.
     #[error("the offset {0} is odd")]
     Odd(i64),
@@ -89,11 +73,12 @@ pub fn assemble(line: &str, label: impl Fn(&str) -> Option<i64>) -> Result<Vec<I
     if let Some(several) = line.several()? {
         return Ok(several);
     }
-    // Each knows other names, so the order does not matter.
-    let parsed =
-        [line.short()?, line.plain()?, line.computation()?, line.memory()?, line.atomic()?, line.csr()?];
-    let instruction = parsed.into_iter().flatten().next();
-    instruction.map(|one| vec![one]).ok_or_else(|| Error::Mnemonic(mnemonic.clone()))
+    let instruction = line.short().transpose().or_else(|| line.long().transpose());
+    let unknown = || match alias::named(&mnemonic).next() {
+        Some(_) => line.miscounted(),
+        None => Error::Mnemonic(mnemonic.clone()),
+    };
+    Ok(vec![instruction.ok_or_else(unknown)??])
 }
 
 /// What `li` becomes: the shortest of the usual sequences of `lui`, `addi`, `addiw` and `slli`.
@@ -132,9 +117,11 @@ const TWELVE_BITS: (i64, i64) = (-2048, 2047);
 
 impl SplitLine<'_> {
     fn operands<const N: usize>(&self) -> Result<[&str; N], Error> {
-        self.operands
-            .try_into()
-            .map_err(|_| Error::Operands { mnemonic: self.mnemonic.to_owned(), given: self.operands.len() })
+        self.operands.try_into().map_err(|_| self.miscounted())
+    }
+
+    fn miscounted(&self) -> Error {
+        Error::Operands { mnemonic: self.mnemonic.to_owned(), given: self.operands.len() }
     }
 
     /// The distance to a label or `.+8`, within `bits` bits.
@@ -171,112 +158,44 @@ impl SplitLine<'_> {
         Ok(Some(vec![shift(Arithmetic::ShiftLeft, source), shift(right, rd)]))
     }
 
-    /// Short names of common uses, jumps among them.
+    /// As what a short name stands for that has so many operands.
     fn short(&self) -> Result<Option<Instruction>, Error> {
-        const ZERO: Register = Register::ZERO;
-        let two = || -> Result<(Register, Register), Error> {
-            let [rd, source] = self.operands()?;
-            Ok((register(rd)?, register(source)?))
+        let count = |parts: &[&str]| parts.iter().filter(|part| alias::slot(part).is_some()).count();
+        let mut longs = alias::named(self.mnemonic);
+        let Some((mnemonic, parts)) = longs.find(|(_, parts)| count(parts) == self.operands.len()) else {
+            return Ok(None);
         };
-        let immediate = |op, word, value| {
-            let (rd, left) = two()?;
-            Ok(Some(Instruction::Immediate { op, word, rd, left, value }))
+        let operand = |&part: &&'static str| match alias::slot(part) {
+            None => Ok(part),
+            Some(index) if part.starts_with('@') => {
+                register(self.operands[index]).map(|_| self.operands[index])
+            }
+            Some(index) => Ok(self.operands[index]),
         };
-        // The operand is on the left or on the right of x0.
-        let registers = |op, word, on_left: bool| {
-            let (rd, source) = two()?;
-            let (left, right) = if on_left { (source, ZERO) } else { (ZERO, source) };
-            Ok(Some(Instruction::Registers { op, word, rd, left, right }))
-        };
-        match self.mnemonic {
-            "nop" => {
-                let [] = self.operands()?;
-                Ok(Some(Instruction::Immediate {
-                    op: Arithmetic::Add,
-                    word: false,
-                    rd: ZERO,
-                    left: ZERO,
-                    value: 0,
-                }))
-            }
-            "mv" | "move" => immediate(Arithmetic::Add, false, 0),
-            "sext.w" => immediate(Arithmetic::Add, true, 0),
-            "not" => immediate(Arithmetic::Xor, false, -1),
-            "zext.b" => immediate(Arithmetic::And, false, 255),
-            "seqz" => immediate(Arithmetic::SetLessUnsigned, false, 1),
-            "neg" => registers(Arithmetic::Subtract, false, false),
-            "negw" => registers(Arithmetic::Subtract, true, false),
-            "snez" => registers(Arithmetic::SetLessUnsigned, false, false),
-            "sltz" => registers(Arithmetic::SetLess, false, true),
-            "sgtz" => registers(Arithmetic::SetLess, false, false),
-            "j" => {
-                let [target] = self.operands()?;
-                Ok(Some(Instruction::Jal { rd: ZERO, offset: self.target(target, 21)? }))
-            }
-            "ret" => {
-                let [] = self.operands()?;
-                Ok(Some(Instruction::Jalr { rd: ZERO, base: Register::RA, offset: 0 }))
-            }
-            "jr" => {
-                let [place] = self.operands()?;
-                let (base, offset) = jump_register(place)?;
-                Ok(Some(Instruction::Jalr { rd: ZERO, base, offset }))
-            }
-            _ => self.branch(),
-        }
+        let operands = parts.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
+        SplitLine { mnemonic, operands: &operands, label: self.label }.long()
     }
 
-    fn branch(&self) -> Result<Option<Instruction>, Error> {
-        if let Some(when) = Condition::ALL.into_iter().find(|when| when.mnemonic() == self.mnemonic) {
-            return self.compared(when, false).map(Some);
-        }
-        let zero = |when, on_left: bool| {
-            let [register_text, target] = self.operands()?;
-            let (other, offset) = (register(register_text)?, self.target(target, 13)?);
-            let (left, right) = if on_left { (other, Register::ZERO) } else { (Register::ZERO, other) };
-            Ok(Some(Instruction::Branch { when, left, right, offset }))
-        };
-        match self.mnemonic {
-            "bgt" => self.compared(Condition::Less, true).map(Some),
-            "ble" => self.compared(Condition::GreaterOrEqual, true).map(Some),
-            "bgtu" => self.compared(Condition::LessUnsigned, true).map(Some),
-            "bleu" => self.compared(Condition::GreaterOrEqualUnsigned, true).map(Some),
-            "beqz" => zero(Condition::Equal, true),
-            "bnez" => zero(Condition::NotEqual, true),
-            "bltz" => zero(Condition::Less, true),
-            "bgez" => zero(Condition::GreaterOrEqual, true),
-            "bgtz" => zero(Condition::Less, false),
-            "blez" => zero(Condition::GreaterOrEqual, false),
-            _ => Ok(None),
-        }
+    fn long(&self) -> Result<Option<Instruction>, Error> {
+        // Each knows other names, so the order does not matter.
+        let parsed = [self.plain()?, self.computation()?, self.memory()?, self.atomic()?, self.csr()?];
+        Ok(parsed.into_iter().flatten().next())
     }
 
-    fn compared(&self, when: Condition, swapped: bool) -> Result<Instruction, Error> {
-        let [left, right, target] = self.operands()?;
-        let (left, right) = if swapped { (right, left) } else { (left, right) };
-        let (left, right) = (register(left)?, register(right)?);
-        Ok(Instruction::Branch { when, left, right, offset: self.target(target, 13)? })
-    }
-
-    /// Fences, jumps with a link, upper immediates, and what has no operands.
+    /// Branches, fences, jumps, upper immediates, and what has no operands.
     fn plain(&self) -> Result<Option<Instruction>, Error> {
+        if let Some(when) = Condition::ALL.into_iter().find(|when| when.mnemonic() == self.mnemonic) {
+            let [left, right, target] = self.operands()?;
+            let (left, right) = (register(left)?, register(right)?);
+            return Ok(Some(Instruction::Branch { when, left, right, offset: self.target(target, 13)? }));
+        }
         let bare = match self.mnemonic {
             "fence.tso" => Instruction::FenceTso,
             "fence.i" => Instruction::FenceI,
-            "ecall" | "scall" => Instruction::Ecall,
-            "ebreak" | "sbreak" => Instruction::Ebreak,
+            "ecall" => Instruction::Ecall,
+            "ebreak" => Instruction::Ebreak,
             "wfi" => Instruction::Wfi,
             "mret" => Instruction::Mret,
-            "unimp" => {
-                // The assembler's way to an instruction that no machine has: to write a counter that is read
-                // only.
-                let operand = CsrOperand::Register(Register::ZERO);
-                Instruction::Csr { change: CsrChange::Write, rd: Register::ZERO, csr: 0xc00, operand }
-            }
-            "pause" => Instruction::Fence { before: Accesses::WRITE, after: Accesses::NONE },
-            "fence" if self.operands.is_empty() => {
-                Instruction::Fence { before: Accesses::ALL, after: Accesses::ALL }
-            }
             "fence" => {
                 let [before, after] = self.operands()?;
                 return Ok(Some(Instruction::Fence { before: accesses(before)?, after: accesses(after)? }));
@@ -286,40 +205,29 @@ impl SplitLine<'_> {
                 let rd = register(rd)?;
                 let value = in_range(number(value)?, (0, 0xf_ffff))?;
                 let value = i64::from((value << 12) as i32);
-                let lui = self.mnemonic == "lui";
-                return Ok(Some(if lui {
-                    Instruction::Lui { rd, value }
-                } else {
-                    Instruction::Auipc { rd, value }
+                return Ok(Some(match self.mnemonic {
+                    "lui" => Instruction::Lui { rd, value },
+                    _ => Instruction::Auipc { rd, value },
                 }));
             }
             "jal" => {
-                let (rd, target) = match *self.operands {
-                    [target] => (Register::RA, target),
+                let [rd, target] = self.operands()?;
+                return Ok(Some(Instruction::Jal { rd: register(rd)?, offset: self.target(target, 21)? }));
+            }
+            "jalr" => {
+                let (rd, (base, offset)) = match *self.operands {
+                    [rd, place] => (register(rd)?, jump_register(place)?),
                     _ => {
-                        let [rd, target] = self.operands()?;
-                        (register(rd)?, target)
+                        let [rd, base, offset] = self.operands()?;
+                        (register(rd)?, (register(base)?, in_range(number(offset)?, TWELVE_BITS)?))
                     }
                 };
-                return Ok(Some(Instruction::Jal { rd, offset: self.target(target, 21)? }));
+                return Ok(Some(Instruction::Jalr { rd, base, offset }));
             }
-            "jalr" => return self.jump_and_link_register().map(Some),
             _ => return Ok(None),
         };
         let [] = self.operands()?;
         Ok(Some(bare))
-    }
-
-    fn jump_and_link_register(&self) -> Result<Instruction, Error> {
-        let (rd, (base, offset)) = match *self.operands {
-            [place] => (Register::RA, jump_register(place)?),
-            [rd, place] => (register(rd)?, jump_register(place)?),
-            _ => {
-                let [rd, base, offset] = self.operands()?;
-                (register(rd)?, (register(base)?, in_range(number(offset)?, TWELVE_BITS)?))
-            }
-        };
-        Ok(Instruction::Jalr { rd, base, offset })
     }
 
     /// `add` and its like, with a register or a number on the right. The assembler takes `add a0,a0,1` for
@@ -353,14 +261,6 @@ impl SplitLine<'_> {
                 let value = in_range(number(right)?, range)?;
                 return Ok(Some(Instruction::Immediate { op, word, rd, left, value }));
             }
-        }
-        // `sgt` is `slt` the other way round.
-        if self.mnemonic == "sgt" || self.mnemonic == "sgtu" {
-            let [rd, left, right] = self.operands()?;
-            let signed = self.mnemonic == "sgt";
-            let op = if signed { Arithmetic::SetLess } else { Arithmetic::SetLessUnsigned };
-            let (rd, left, right) = (register(rd)?, register(right)?, register(left)?);
-            return Ok(Some(Instruction::Registers { op, word: false, rd, left, right }));
         }
         Ok(None)
     }
@@ -423,42 +323,14 @@ impl SplitLine<'_> {
     }
 
     fn csr(&self) -> Result<Option<Instruction>, Error> {
-        let read = |rd: &str, csr| {
-            let (change, operand) = (CsrChange::Set, CsrOperand::Register(Register::ZERO));
-            Ok(Some(Instruction::Csr { change, rd: register(rd)?, csr, operand }))
+        let stem = self.mnemonic.strip_suffix('i').unwrap_or(self.mnemonic);
+        let Some(change) = CsrChange::ALL.into_iter().find(|change| change.mnemonic() == stem) else {
+            return Ok(None);
         };
-        let counter = match self.mnemonic {
-            "rdcycle" => Some(0xc00),
-            "rdtime" => Some(0xc01),
-            "rdinstret" => Some(0xc02),
-            _ => None,
-        };
-        if let Some(counter) = counter {
-            let [rd] = self.operands()?;
-            return read(rd, counter);
-        }
-        let (change, full) = match self.mnemonic.strip_suffix('i').unwrap_or(self.mnemonic) {
-            "csrr" if self.mnemonic == "csrr" => {
-                let [rd, csr] = self.operands()?;
-                return read(rd, csr_number(csr)?);
-            }
-            "csrrw" => (CsrChange::Write, true),
-            "csrrs" => (CsrChange::Set, true),
-            "csrrc" => (CsrChange::Clear, true),
-            "csrw" => (CsrChange::Write, false),
-            "csrs" => (CsrChange::Set, false),
-            "csrc" => (CsrChange::Clear, false),
-            _ => return Ok(None),
-        };
-        let (rd, csr, operand) = if full {
-            let [rd, csr, operand] = self.operands()?;
-            (register(rd)?, csr, operand)
-        } else {
-            let [csr, operand] = self.operands()?;
-            (Register::ZERO, csr, operand)
-        };
+        let [rd, csr, operand] = self.operands()?;
+        let rd = register(rd)?;
         let operand = match Register::named(operand) {
-            Some(source) if !self.mnemonic.ends_with('i') => CsrOperand::Register(source),
+            Some(source) if stem == self.mnemonic => CsrOperand::Register(source),
             _ => CsrOperand::Immediate(in_range(number(operand)?, (0, 31))? as u8),
         };
         Ok(Some(Instruction::Csr { change, rd, csr: csr_number(csr)?, operand }))
@@ -481,10 +353,7 @@ fn in_range(value: i64, (least, greatest): (i64, i64)) -> Result<i64, Error> {
 /// means octal to the assembler, and nothing to herd.
 fn number(text: &str) -> Result<i64, Error> {
     let error = || wrong(text, "a number");
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let magnitude = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).map_err(|_| error())?,
         None if digits.len() > 1 && digits.starts_with('0') => return Err(error()),
@@ -523,21 +392,11 @@ fn jump_register(text: &str) -> Result<(Register, i64), Error> {
 
 /// The letters of a fence in any order; `0` for none.
 fn accesses(text: &str) -> Result<Accesses, Error> {
-    let mut accesses = Accesses::NONE;
-    if text == "0" {
-        return Ok(accesses);
+    if text.is_empty() || text != "0" && text.contains(|letter| !"iorw".contains(letter)) {
+        return Err(wrong(text, "a set of i, o, r and w"));
     }
-    for letter in text.chars() {
-        let kind = match letter {
-            'i' => &mut accesses.input,
-            'o' => &mut accesses.output,
-            'r' => &mut accesses.read,
-            'w' => &mut accesses.write,
-            _ => return Err(wrong(text, "a set of i, o, r and w")),
-        };
-        *kind = true;
-    }
-    if text.is_empty() { Err(wrong(text, "a set of i, o, r and w")) } else { Ok(accesses) }
+    let [input, output, read, write] = ['i', 'o', 'r', 'w'].map(|letter| text.contains(letter));
+    Ok(Accesses { input, output, read, write })
 }
 
 fn csr_number(text: &str) -> Result<u16, Error> {

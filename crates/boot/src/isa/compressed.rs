@@ -46,9 +46,9 @@ impl Half {
         (self.0 >> low) & ((1 << width) - 1)
     }
 
-    /// `width` bits from `low`, moved to stand at `place`.
-    const fn moved(&self, low: u32, width: u32, place: u32) -> u32 {
-        self.bits(low, width) << place
+    /// Bits from several places, each with how many they are and where they come to stand.
+    fn gathered(&self, parts: &[(u32, u32, u32)]) -> u32 {
+        parts.iter().fold(0, |bits, &(low, width, place)| bits | self.bits(low, width) << place)
     }
 
     const fn funct3(&self) -> u32 {
@@ -70,18 +70,18 @@ impl Half {
     }
 
     /// Six bits, the highest apart: the immediate of most instructions.
-    const fn immediate(&self) -> u32 {
-        self.moved(12, 1, 5) | self.bits(2, 5)
+    fn immediate(&self) -> u32 {
+        self.gathered(&[(12, 1, 5), (2, 5, 0)])
     }
 
     /// The distance of `c.lw` and `c.sw`.
-    const fn word_offset(&self) -> i64 {
-        (self.moved(5, 1, 6) | self.moved(10, 3, 3) | self.moved(6, 1, 2)) as i64
+    fn word_offset(&self) -> i64 {
+        self.gathered(&[(5, 1, 6), (10, 3, 3), (6, 1, 2)]).into()
     }
 
     /// The distance of `c.ld` and `c.sd`.
-    const fn double_offset(&self) -> i64 {
-        (self.moved(5, 2, 6) | self.moved(10, 3, 3)) as i64
+    fn double_offset(&self) -> i64 {
+        self.gathered(&[(5, 2, 6), (10, 3, 3)]).into()
     }
 
     fn quadrant_0(&self) -> Result<Instruction, Kind> {
@@ -90,8 +90,7 @@ impl Half {
         let store = |width, offset| Instruction::Store { width, source: low, base: high, offset };
         match self.funct3() {
             0 => {
-                let value =
-                    self.moved(7, 4, 6) | self.moved(11, 2, 4) | self.moved(5, 1, 3) | self.moved(6, 1, 2);
+                let value = self.gathered(&[(7, 4, 6), (11, 2, 4), (5, 1, 3), (6, 1, 2)]);
                 match value {
                     0 if self.0 == 0 => Err(Kind::Illegal),
                     0 => Err(Kind::Unknown),
@@ -118,24 +117,22 @@ impl Half {
             2 => Ok(add(rd, Register::ZERO, value)),
             3 if value == 0 => Err(Kind::Unknown),
             3 if rd == Register::SP => {
-                let bits = self.moved(12, 1, 9)
-                    | self.moved(3, 2, 7)
-                    | self.moved(5, 1, 6)
-                    | self.moved(2, 1, 5)
-                    | self.moved(6, 1, 4);
+                let bits = self.gathered(&[(12, 1, 9), (3, 2, 7), (5, 1, 6), (2, 1, 5), (6, 1, 4)]);
                 Ok(add(rd, rd, signed(bits, 10)))
             }
             3 => Ok(Instruction::Lui { rd, value: value << 12 }),
             4 => self.arithmetic(),
             5 => {
-                let bits = self.moved(12, 1, 11)
-                    | self.moved(8, 1, 10)
-                    | self.moved(9, 2, 8)
-                    | self.moved(6, 1, 7)
-                    | self.moved(7, 1, 6)
-                    | self.moved(2, 1, 5)
-                    | self.moved(11, 1, 4)
-                    | self.moved(3, 3, 1);
+                let bits = self.gathered(&[
+                    (12, 1, 11),
+                    (8, 1, 10),
+                    (9, 2, 8),
+                    (6, 1, 7),
+                    (7, 1, 6),
+                    (2, 1, 5),
+                    (11, 1, 4),
+                    (3, 3, 1),
+                ]);
                 Ok(Instruction::Jal { rd: Register::ZERO, offset: signed(bits, 12) })
             }
             6 => Ok(self.branch(Condition::Equal)),
@@ -164,30 +161,24 @@ impl Half {
     }
 
     fn branch(&self, when: Condition) -> Instruction {
-        let bits = self.moved(12, 1, 8)
-            | self.moved(5, 2, 6)
-            | self.moved(2, 1, 5)
-            | self.moved(10, 2, 3)
-            | self.moved(3, 2, 1);
+        let bits = self.gathered(&[(12, 1, 8), (5, 2, 6), (2, 1, 5), (10, 2, 3), (3, 2, 1)]);
         Instruction::Branch { when, left: self.short(7), right: Register::ZERO, offset: signed(bits, 9) }
     }
 
     fn quadrant_2(&self) -> Result<Instruction, Kind> {
-        let (rd, rs2) = (self.rd(), self.rs2());
-        let base = Register::SP;
+        let (rd, rs2, base) = (self.rd(), self.rs2(), Register::SP);
+        let load = |width, offset: u32| {
+            Ok(Instruction::Load { width, signed: true, rd, base, offset: offset.into() })
+        };
+        let store =
+            |width, offset: u32| Ok(Instruction::Store { width, source: rs2, base, offset: offset.into() });
         match self.funct3() {
             0 => {
                 let (op, value) = (Arithmetic::ShiftLeft, i64::from(self.immediate()));
                 Ok(Instruction::Immediate { op, word: false, rd, left: rd, value })
             }
-            2 if !rd.is_zero() => {
-                let offset = i64::from(self.moved(2, 2, 6) | self.moved(12, 1, 5) | self.moved(4, 3, 2));
-                Ok(Instruction::Load { width: Width::Word, signed: true, rd, base, offset })
-            }
-            3 if !rd.is_zero() => {
-                let offset = i64::from(self.moved(2, 3, 6) | self.moved(12, 1, 5) | self.moved(5, 2, 3));
-                Ok(Instruction::Load { width: Width::Double, signed: true, rd, base, offset })
-            }
+            2 if !rd.is_zero() => load(Width::Word, self.gathered(&[(2, 2, 6), (12, 1, 5), (4, 3, 2)])),
+            3 if !rd.is_zero() => load(Width::Double, self.gathered(&[(2, 3, 6), (12, 1, 5), (5, 2, 3)])),
             4 => {
                 let linked = self.bits(12, 1) == 1;
                 match (linked, rd.is_zero(), rs2.is_zero()) {
@@ -203,14 +194,8 @@ impl Half {
                     }
                 }
             }
-            6 => {
-                let offset = i64::from(self.moved(7, 2, 6) | self.moved(9, 4, 2));
-                Ok(Instruction::Store { width: Width::Word, source: rs2, base, offset })
-            }
-            7 => {
-                let offset = i64::from(self.moved(7, 3, 6) | self.moved(10, 3, 3));
-                Ok(Instruction::Store { width: Width::Double, source: rs2, base, offset })
-            }
+            6 => store(Width::Word, self.gathered(&[(7, 2, 6), (9, 4, 2)])),
+            7 => store(Width::Double, self.gathered(&[(7, 3, 6), (10, 3, 3)])),
             1 | 5 => Err(Kind::FloatingPoint),
             _ => Err(Kind::Unknown),
         }

@@ -51,22 +51,15 @@ impl std::error::Error for Error {}
 ///
 /// What the bits are instead.
 pub fn decode(bits: u32) -> Result<Decoded, Error> {
-    if bits & 3 != 3 {
-        let half = bits & 0xffff;
-        return match compressed::expand(half) {
-            Ok(instruction) => Ok(Decoded { instruction, length: 2 }),
-            Err(kind) => Err(Error { bits: half, length: 2, kind }),
-        };
-    }
-    if bits == u32::MAX {
-        return Err(Error { bits, length: 4, kind: Kind::Illegal });
-    }
-    if bits & 0x1f == 0x1f {
-        return Err(Error { bits, length: 6, kind: Kind::Long });
-    }
-    match Long(bits).instruction() {
-        Ok(instruction) => Ok(Decoded { instruction, length: 4 }),
-        Err(kind) => Err(Error { bits, length: 4, kind }),
+    let (bits, length, instruction) = match bits {
+        _ if bits & 3 != 3 => (bits & 0xffff, 2, compressed::expand(bits & 0xffff)),
+        u32::MAX => (bits, 4, Err(Kind::Illegal)),
+        _ if bits & 0x1f == 0x1f => (bits, 6, Err(Kind::Long)),
+        _ => (bits, 4, Long(bits).instruction()),
+    };
+    match instruction {
+        Ok(instruction) => Ok(Decoded { instruction, length }),
+        Err(kind) => Err(Error { bits, length, kind }),
     }
 }
 

@@ -21,6 +21,7 @@ pub struct Effect {
 
 /// The work of one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum Action {
     /// Nothing: branches, jumps without link, and what writes x0.
     Nothing,
@@ -34,19 +35,9 @@ pub enum Action {
     FenceTso,
     /// `fence.i`
     FenceI,
-    /// A control and status register is read and changed.
-    Csr {
-        /// How it changes.
-        change: CsrChange,
-        /// Takes what it held.
-        rd: Register,
-        /// Its number, 12 bits.
-        csr: u16,
-        /// The value of the operand; `None` if the register must not be written.
-        operand: Option<u64>,
-        /// Whether it is read. `csrrw` with x0 does not read.
-        reads: bool,
-    },
+    /// The control and status register of the number `csr` (12 bits) is read, and changed by the operand if
+    /// there is one: else it must not be written.
+    Csr { change: CsrChange, rd: Register, csr: u16, operand: Option<u64> },
     /// `ecall`
     Ecall,
     /// `ebreak`
@@ -74,40 +65,18 @@ pub struct Access {
 
 /// Whether memory is read, written, or both. Values to store are cut to the width of the access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum AccessKind {
-    /// A plain load.
-    Load {
-        /// Takes the value.
-        rd: Register,
-        /// Whether its sign is extended.
-        signed: bool,
-    },
+    /// A plain load: `rd` takes the value, its sign extended if `signed`.
+    Load { rd: Register, signed: bool },
     /// A plain store.
-    Store {
-        /// What memory takes.
-        value: u64,
-    },
-    /// `lr`
-    LoadReserved {
-        /// Takes the value.
-        rd: Register,
-    },
-    /// `sc`
-    StoreConditional {
-        /// Takes 0 if memory took the value, else 1.
-        rd: Register,
-        /// What memory takes, if it does.
-        value: u64,
-    },
-    /// An atomic operation: memory takes [`Atomic::apply`] of what it held.
-    Amo {
-        /// What is stored.
-        op: Atomic,
-        /// Takes what memory held.
-        rd: Register,
-        /// The operand.
-        operand: u64,
-    },
+    Store { value: u64 },
+    /// `lr`: `rd` takes the value.
+    LoadReserved { rd: Register },
+    /// `sc`: `rd` takes 0 if memory took the value, else 1.
+    StoreConditional { rd: Register, value: u64 },
+    /// An atomic operation: memory takes [`Atomic::apply`] of what it held, and `rd` what that was.
+    Amo { op: Atomic, rd: Register, operand: u64 },
 }
 
 impl Access {
@@ -188,13 +157,12 @@ pub fn execute(decoded: &Decoded, pc: u64, read: impl Fn(Register) -> u64) -> Ef
             memory(read(address), width, AccessKind::Amo { op, rd, operand })
         }
         Instruction::Csr { change, rd, csr, operand } => {
-            let always = change == CsrChange::Write;
             let (value, nothing) = match operand {
                 CsrOperand::Register(source) => (read(source), source.is_zero()),
                 CsrOperand::Immediate(value) => (u64::from(value), value == 0),
             };
-            let operand = (always || !nothing).then_some(value);
-            act(Action::Csr { change, rd, csr, operand, reads: !always || !rd.is_zero() })
+            let operand = (change == CsrChange::Write || !nothing).then_some(value);
+            act(Action::Csr { change, rd, csr, operand })
         }
         Instruction::Ecall => act(Action::Ecall),
         Instruction::Ebreak => act(Action::Ebreak),

@@ -8,6 +8,7 @@
 //! Source: The RISC-V Instruction Set Manual, volume I (unprivileged) and volume II (privileged), both
 //! 20240411.
 
+mod alias;
 pub mod assembly;
 mod compressed;
 pub mod csr;
@@ -72,16 +73,10 @@ impl Register {
     /// The register of this name, `x5`, `t0` or `fp`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        if let Some(number) = NAMES.iter().position(|&each| each == name) {
-            return u8::try_from(number).ok().and_then(Self::new);
-        }
-        if name == "fp" {
-            return Self::new(8);
-        }
-        let digits = name.strip_prefix('x')?;
-        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
-        let shortest = digits == "0" || !digits.starts_with('0');
-        if plain && shortest { digits.parse().ok().and_then(Self::new) } else { None }
+        let name = if name == "fp" { "s0" } else { name };
+        let digits = name.strip_prefix('x');
+        let is_named = |each: &Self| each.name() == name || digits == Some(&*each.number().to_string());
+        Self::all().find(is_named)
     }
 }
 
@@ -229,8 +224,6 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// `r`
-    pub const READ: Self = Self { input: false, output: false, read: true, write: false };
     /// `w`
     pub const WRITE: Self = Self { input: false, output: false, read: false, write: true };
     /// `rw`

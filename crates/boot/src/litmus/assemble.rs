@@ -2,25 +2,28 @@
 //! ordinary loads and stores, and numbers longer than an encoding could hold.
 
 use super::scan::number_of;
-use super::{FIRST_ADDRESS, Statement};
+use super::{Statement, is_address};
 use crate::isa::{Arithmetic, Instruction, Register, assembly};
 
 /// Reads one line. `label` gives the distance in bytes to a label.
 pub(super) fn assemble(text: &str, label: &dyn Fn(&str) -> Option<i64>) -> Result<Statement, String> {
     let (mnemonic, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let mnemonic = mnemonic.to_ascii_lowercase();
-    if let Some(instruction) = long_number(&mnemonic, operands) {
-        return checked(text, Statement { instruction, acquire: false, release: false });
-    }
     let (stem, acquire, release) = annotated(&mnemonic);
-    let statement = match stem {
-        "lb" | "lbu" | "lh" | "lhu" | "lw" | "lwu" | "ld" | "sb" | "sh" | "sw" | "sd" => {
-            let instruction = parsed(&format!("{stem} {operands}"), label)?;
-            Statement { instruction, acquire, release }
+    let (instruction, acquire, release) = match (long_number(&mnemonic, operands), stem) {
+        (Some(instruction), _) => (instruction, false, false),
+        (_, "lb" | "lbu" | "lh" | "lhu" | "lw" | "lwu" | "ld" | "sb" | "sh" | "sw" | "sd") => {
+            (parsed(&format!("{stem} {operands}"), label)?, acquire, release)
         }
-        _ => Statement { instruction: parsed(text, label)?, acquire: false, release: false },
+        _ => (parsed(text, label)?, false, false),
     };
-    checked(text, statement)
+    // Numbers that could be taken for a location's address are refused.
+    if let Instruction::Immediate { value, .. } | Instruction::Lui { value, .. } = instruction
+        && is_address(value.cast_unsigned())
+    {
+        return Err(format!("`{text}`: {value:#x} is in the range of the locations' addresses"));
+    }
+    Ok(Statement { instruction, acquire, release })
 }
 
 fn parsed(text: &str, label: &dyn Fn(&str) -> Option<i64>) -> Result<Instruction, String> {
@@ -31,12 +34,10 @@ fn parsed(text: &str, label: &dyn Fn(&str) -> Option<i64>) -> Result<Instruction
 fn annotated(mnemonic: &str) -> (&str, bool, bool) {
     const SUFFIXES: &[(&str, bool, bool)] =
         &[(".aq.rl", true, true), (".aqrl", true, true), (".aq", true, false), (".rl", false, true)];
-    for &(suffix, acquire, release) in SUFFIXES {
-        if let Some(stem) = mnemonic.strip_suffix(suffix) {
-            return (stem, acquire, release);
-        }
-    }
-    (mnemonic, false, false)
+    let annotated = SUFFIXES.iter().find_map(|&(suffix, acquire, release)| {
+        mnemonic.strip_suffix(suffix).map(|stem| (stem, acquire, release))
+    });
+    annotated.unwrap_or((mnemonic, false, false))
 }
 
 /// `li`, and `ori` and `addi` of x0, with any number, as one instruction.
@@ -51,17 +52,4 @@ fn long_number(mnemonic: &str, operands: &str) -> Option<Instruction> {
     let value = number_of(number)? as i64;
     let op = Arithmetic::Add;
     left.is_zero().then_some(Instruction::Immediate { op, word: false, rd, left, value })
-}
-
-/// Refuses numbers that could be taken for a location's address.
-fn checked(text: &str, statement: Statement) -> Result<Statement, String> {
-    let (Instruction::Immediate { value, .. } | Instruction::Lui { value, .. }) = statement.instruction
-    else {
-        return Ok(statement);
-    };
-    let first = FIRST_ADDRESS.cast_signed();
-    if (first..first + super::ADDRESSES.cast_signed()).contains(&value) {
-        return Err(format!("`{text}`: {value:#x} is in the range of the locations' addresses"));
-    }
-    Ok(statement)
 }

@@ -9,19 +9,12 @@ use crate::isa::Register;
 
 /// Something whose last value an outcome tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "variants say it")]
 pub enum Observable {
     /// A register of a hart.
-    Register {
-        /// The hart, from 0.
-        thread: usize,
-        /// Its register.
-        register: Register,
-    },
-    /// A location in memory.
-    Memory {
-        /// Its index in the test's places.
-        place: usize,
-    },
+    Register { thread: usize, register: Register },
+    /// A location in memory, by its index in the test's places.
+    Memory { place: usize },
 }
 
 /// A proposition about an outcome.
@@ -129,8 +122,9 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    fn place(&self, name: &str) -> Option<usize> {
-        self.places.iter().position(|place| place.name == name)
+    fn place(&self, name: &str, words: &Tokens) -> Result<usize, ReadError> {
+        let place = self.places.iter().position(|place| place.name == name);
+        place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))
     }
 }
 
@@ -145,19 +139,23 @@ pub(super) fn proposition(words: &mut Tokens, names: &Scope<'_>) -> Result<Propo
 }
 
 fn disjunction(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
-    let mut any = vec![conjunction(words, names)?];
-    while words.accept("\\/") || words.accept("||") {
-        any.push(conjunction(words, names)?);
-    }
-    Ok(if any.len() == 1 { any.remove(0) } else { Proposition::Any(any) })
+    joined(words, ["\\/", "||"], Proposition::Any, |words| {
+        joined(words, ["/\\", "&&"], Proposition::All, |words| atom(words, names))
+    })
 }
 
-fn conjunction(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
-    let mut all = vec![atom(words, names)?];
-    while words.accept("/\\") || words.accept("&&") {
-        all.push(atom(words, names)?);
+/// One part, or several with one of these signs between them.
+fn joined(
+    words: &mut Tokens,
+    signs: [&str; 2],
+    several: fn(Vec<Proposition>) -> Proposition,
+    part: impl Fn(&mut Tokens) -> Result<Proposition, ReadError>,
+) -> Result<Proposition, ReadError> {
+    let mut parts = vec![part(words)?];
+    while signs.iter().any(|sign| words.accept(sign)) {
+        parts.push(part(words)?);
     }
-    Ok(if all.len() == 1 { all.remove(0) } else { Proposition::All(all) })
+    Ok(if parts.len() == 1 { parts.remove(0) } else { several(parts) })
 }
 
 fn atom(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError> {
@@ -187,8 +185,7 @@ fn atom(words: &mut Tokens, names: &Scope<'_>) -> Result<Proposition, ReadError>
         }
         // A bare name on the right is a location's address; its contents are written in brackets.
         (Some(Token::Name(name)), _) => {
-            let place = names.place(&name);
-            let place = place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))?;
+            let place = names.place(&name, words)?;
             words.take();
             Proposition::Equal(left, names.places[place].address)
         }
@@ -207,23 +204,16 @@ pub(super) fn observable(words: &mut Tokens, names: &Scope<'_>) -> Result<Observ
             let thread = thread.ok_or_else(|| words.error(format!("the test has no hart {number}")))?;
             words.take();
             words.expect(":")?;
-            let Some(Token::Name(name)) = words.peek().cloned() else {
-                return Err(words.error("a register is expected".to_owned()));
-            };
-            let register = Register::named(&name)
-                .ok_or_else(|| words.error(format!("RISC-V has no register `{name}`")))?;
-            words.take();
-            Ok(Observable::Register { thread, register })
+            Ok(Observable::Register { thread, register: words.register()? })
         }
         Some(Token::Name(name)) => {
-            let place = names.place(&name);
-            let place = place.ok_or_else(|| words.error(format!("the test has no location `{name}`")))?;
+            let place = names.place(&name, words)?;
             words.take();
             if bracket {
                 words.expect("]")?;
             }
             Ok(Observable::Memory { place })
         }
-        _ => Err(words.error("a register (`0:x5`) or a location is expected".to_owned())),
+        _ => Err(words.error("a register (`0:x5`) or a location is expected")),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::answer::{Decided, Litmus, Settled, Tried};
 use super::{ReadError, Test};
-use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, outcomes};
+use crate::axiomatic::{Limits, Model, NoAnswer, outcomes};
 use crate::pool::{self, Means, Turn};
 
 const INTERRUPTED: &str = "tenbin was interrupted before it was decided";
@@ -46,24 +46,20 @@ fn settle(test: &Test, memory: Model, unroll: u32, turn: &Turn<'_>, means: &Mean
     let stop = || means.is_over(time());
     let limits = Limits { unroll, steps: u64::MAX, bytes: turn.bytes, stop: Some(&stop) };
     match outcomes(test, memory, limits) {
-        Ok(outcomes) => Settled::Decided(decided(test, &outcomes)),
+        Ok(outcomes) => Settled::Decided(Decided {
+            asked: test.question.quantifier,
+            condition: test.proposition(&test.question.proposition),
+            states: outcomes.states.iter().map(|state| test.outcome(state)).collect(),
+            having: outcomes.having(test),
+            holds: outcomes.holds(test),
+            cut: outcomes.cut,
+            steps: outcomes.steps,
+        }),
         Err(NoAnswer::NotFinished { .. }) if (means.interrupted)() => {
             Settled::Refused { why: INTERRUPTED.into() }
         }
         Err(NoAnswer::NotFinished { steps }) => Settled::NotFinished { steps, memory: None },
         Err(NoAnswer::Memory { bytes, steps }) => Settled::NotFinished { steps, memory: Some(bytes) },
         Err(refused @ NoAnswer::Refused(_)) => Settled::Refused { why: refused.to_string() },
-    }
-}
-
-fn decided(test: &Test, outcomes: &Outcomes) -> Decided {
-    Decided {
-        asked: test.question.quantifier,
-        condition: test.proposition(&test.question.proposition),
-        states: outcomes.states.iter().map(|state| test.outcome(state)).collect(),
-        having: outcomes.having(test),
-        holds: outcomes.holds(test),
-        cut: outcomes.cut,
-        steps: outcomes.steps,
     }
 }

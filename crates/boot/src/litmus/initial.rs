@@ -1,7 +1,7 @@
 //! The initial state: what registers and locations hold at first.
 
 use super::scan::{Token, Tokens};
-use super::{ADDRESSES, FIRST_ADDRESS, Location, ReadError, SPACING, ValueType};
+use super::{FIRST_ADDRESS, Location, ReadError, SPACING, ValueType, is_address};
 use crate::isa::{Register, Width};
 
 /// What the braces say.
@@ -47,31 +47,26 @@ fn entry(words: &mut Tokens, initial: &mut Initial) -> Result<(), ReadError> {
         }
     }
     if let Some(Token::Number(thread)) = words.peek().cloned() {
-        let thread = usize::try_from(thread).map_err(|_| words.error("a hart is expected".to_owned()))?;
+        let thread = usize::try_from(thread).map_err(|_| words.error("a hart is expected"))?;
         words.take();
         words.expect(":")?;
-        let Some(Token::Name(name)) = words.peek().cloned() else {
-            return Err(words.error("a register is expected".to_owned()));
-        };
-        let register =
-            Register::named(&name).ok_or_else(|| words.error(format!("RISC-V has no register `{name}`")))?;
-        words.take();
+        let register = words.register()?;
         let value = if words.accept("=") { value(words, initial)? } else { 0 };
         if register.is_zero() && value != 0 {
-            return Err(words.error("x0 is 0 and can be nothing else".to_owned()));
+            return Err(words.error("x0 is 0 and can be nothing else"));
         }
         initial.registers.push((thread, register, value));
         return Ok(());
     }
     let bracket = words.accept("[");
     let Some(Token::Name(name)) = words.peek().cloned() else {
-        return Err(words.error("a register (`0:x5`) or a location is expected".to_owned()));
+        return Err(words.error("a register (`0:x5`) or a location is expected"));
     };
     words.take();
     if bracket {
         words.expect("]")?;
     } else if words.peek() == Some(&Token::Sign("[")) {
-        return Err(words.error("arrays are not supported".to_owned()));
+        return Err(words.error("arrays are not supported"));
     }
     let place = initial.place(&name);
     if words.accept("=") {
@@ -121,7 +116,7 @@ fn value(words: &mut Tokens, initial: &mut Initial) -> Result<u64, ReadError> {
     match words.peek().cloned() {
         Some(Token::Number(number)) => {
             let number = number as u64;
-            if (FIRST_ADDRESS..FIRST_ADDRESS + ADDRESSES).contains(&number) {
+            if is_address(number) {
                 return Err(words.error(format!("{number:#x} is in the range of the locations' addresses")));
             }
             words.take();
@@ -132,6 +127,6 @@ fn value(words: &mut Tokens, initial: &mut Initial) -> Result<u64, ReadError> {
             let place = initial.place(&name);
             Ok(initial.places[place].address)
         }
-        _ => Err(words.error("a number or a location is expected".to_owned())),
+        _ => Err(words.error("a number or a location is expected")),
     }
 }

@@ -29,7 +29,7 @@ pub use answer::{Decided, Litmus, Settled, Tried};
 pub use condition::{Observable, Proposition, Quantifier, Question};
 pub use decide::{File, decide};
 
-use crate::isa::{Instruction, Register, Width};
+use crate::isa::{Instruction, Width};
 
 /// The address of a test's first location.
 pub const FIRST_ADDRESS: u64 = 0x5a3c_0000;
@@ -40,13 +40,14 @@ pub const SPACING: u64 = 0x100;
 /// Bytes in which addresses lie, those of code too: numbers in this range cannot be told from them.
 const ADDRESSES: u64 = 0x200_0000;
 
-/// The address of the first hart's code, and the bytes from there to the next one's: room for more
-/// instructions than a file may have.
-const CODE: u64 = FIRST_ADDRESS + 0x10_0000;
-const CODE_OF_A_HART: u64 = 0x10_0000;
+/// Whether a number may be an address.
+fn is_address(number: u64) -> bool {
+    (FIRST_ADDRESS..FIRST_ADDRESS + ADDRESSES).contains(&number)
+}
 
+/// The address of a hart's code: behind the locations, with room for more instructions than a file may have.
 pub(crate) const fn code(hart: usize) -> u64 {
-    CODE + CODE_OF_A_HART * hart as u64
+    FIRST_ADDRESS + 0x10_0000 * (1 + hart as u64)
 }
 
 /// A litmus test.
@@ -54,8 +55,6 @@ pub(crate) const fn code(hart: usize) -> u64 {
 pub struct Test {
     /// The name in the header.
     pub name: String,
-    /// The `key=value` lines of the header, in their order.
-    pub information: Vec<(String, String)>,
     /// The locations in memory, by address.
     pub places: Vec<Location>,
     /// What each hart runs, hart 0 first.
@@ -147,12 +146,6 @@ impl Test {
         read::test(text)
     }
 
-    /// What stands behind `key=` in the header.
-    #[must_use]
-    pub fn information(&self, key: &str) -> Option<&str> {
-        self.information.iter().find(|(each, _)| each == key).map(|(_, value)| value.as_str())
-    }
-
     /// The location that the eight bytes at `address` belong to.
     #[must_use]
     pub fn place_at(&self, address: u64) -> Option<&Location> {
@@ -213,7 +206,7 @@ impl Test {
     #[must_use]
     pub fn observable(&self, observable: Observable) -> String {
         match observable {
-            Observable::Register { thread, register } => format!("{thread}:{}", shown(register)),
+            Observable::Register { thread, register } => format!("{thread}:x{}", register.number()),
             Observable::Memory { place } => self.places[place].name.clone(),
         }
     }
@@ -247,10 +240,9 @@ impl Test {
             }
             _ => self.proposition(proposition),
         };
-        if several.is_empty() {
-            none.to_owned()
-        } else {
-            several.iter().map(each).collect::<Vec<_>>().join(sign)
+        match several {
+            [] => none.to_owned(),
+            several => several.iter().map(each).collect::<Vec<_>>().join(sign),
         }
     }
 
@@ -262,8 +254,4 @@ impl Test {
         };
         self.observed.iter().zip(outcome).map(each).collect::<Vec<_>>().join(" ")
     }
-}
-
-fn shown(register: Register) -> String {
-    format!("x{}", register.number())
 }

@@ -20,20 +20,10 @@ pub(crate) struct Step {
 
 const KINDS: u8 = 16;
 
+/// What stands behind `fence`; nothing is `iorw,iorw`.
 const FENCES: &[&str] = &[
-    "fence rw,rw",
-    "fence rw,w",
-    "fence r,rw",
-    "fence r,r",
-    "fence w,w",
-    "fence w,r",
-    "fence r,w",
-    "fence rw,r",
-    "fence w,rw",
-    "fence.tso",
-    "fence iorw,iorw",
-    "fence ir,ow",
-    "fence i,o",
+    " rw,rw", " rw,w", " r,rw", " r,r", " w,w", " w,r", " r,w", " rw,r", " w,rw", ".tso", "", " ir,ow",
+    " i,o",
 ];
 
 /// What one hart does: at least one step and at most so many.
@@ -61,64 +51,43 @@ impl Step {
         let Self { mark, value, .. } = self;
         let (at, other) = if self.second { ("x11", "x10") } else { ("x10", "x11") };
         let result = format!("x{}", 5 + index);
-        let depend = [format!("xor x20,{source},{source}"), format!("add x21,x20,{at}")];
+        let depend = format!("xor x20,{source},{source}\nadd x21,x20,{at}");
         // Where the value that was read says: the first word, or the second, which is `SPACING` bytes
         // further.
-        let choose =
-            [format!("andi x20,{source},1"), "slli x20,x20,8".to_owned(), "add x21,x20,x10".to_owned()];
+        let choose = format!("andi x20,{source},1\nslli x20,x20,8\nadd x21,x20,x10");
         let load = format!("li x22,{value}");
-        let line = |text: String| vec![text];
-        match self.kind {
-            0 => (line(format!("lw{mark} {result},0({at})")), true),
-            1 => (vec![load, format!("sw{mark} x22,0({at})")], false),
-            2 => (vec![load, format!("amoswap.w{mark} {result},x22,({at})")], true),
-            3 => ([depend.to_vec(), line(format!("lw {result},0(x21)"))].concat(), true),
-            4 => (vec![format!("ori x23,{source},{value}"), format!("sw x23,0({at})")], false),
-            5 => {
-                let reserve = format!("lr.w{mark} x24,({at})");
-                (vec![reserve, load, format!("sc.w {result},x22,({at})")], true)
+        let (lines, is_source) = match self.kind {
+            0 => (format!("lw{mark} {result},0({at})"), true),
+            1 => (format!("{load}\nsw{mark} x22,0({at})"), false),
+            2 => (format!("{load}\namoswap.w{mark} {result},x22,({at})"), true),
+            3 => (format!("{depend}\nlw {result},0(x21)"), true),
+            4 => (format!("ori x23,{source},{value}\nsw x23,0({at})"), false),
+            5 => (format!("lr.w{mark} x24,({at})\n{load}\nsc.w {result},x22,({at})"), true),
+            6 => (format!("bne {source},x0,L{index}\nL{index}: {load}\nsw x22,0({at})"), false),
+            7 => (format!("amoadd.w{mark} {result},x0,({at})"), true),
+            8 => (format!("{depend}\n{load}\nsw x22,0(x21)"), false),
+            9 => (format!("{choose}\nlw {result},0(x21)"), true),
+            10 => (format!("{choose}\n{load}\nsw x22,0(x21)"), false),
+            11 => {
+                let store = format!("{load}\nsw{mark} x22,0({at})");
+                (format!("bne {source},x0,L{index}\n{store}\nL{index}: li x25,0"), false)
             }
-            6 => (
-                vec![
-                    format!("bne {source},x0,L{index}"),
-                    format!("L{index}: {load}"),
-                    format!("sw x22,0({at})"),
-                ],
-                false,
-            ),
-            7 => (line(format!("amoadd.w{mark} {result},x0,({at})")), true),
-            8 => ([depend.to_vec(), vec![load, "sw x22,0(x21)".to_owned()]].concat(), false),
-            9 => ([choose.to_vec(), line(format!("lw {result},0(x21)"))].concat(), true),
-            10 => ([choose.to_vec(), vec![load, "sw x22,0(x21)".to_owned()]].concat(), false),
-            11 => (
-                vec![
-                    format!("bne {source},x0,L{index}"),
-                    load,
-                    format!("sw{mark} x22,0({at})"),
-                    format!("L{index}: li x25,0"),
-                ],
-                false,
-            ),
             12 => {
-                let reserve = format!("lr.w x24,({at})");
                 let between =
                     if *value == 1 { format!("lw x26,0({at})") } else { format!("sw x22,0({other})") };
-                (vec![load, reserve, between, format!("sc.w{mark} {result},x22,({at})")], true)
+                (format!("{load}\nlr.w x24,({at})\n{between}\nsc.w{mark} {result},x22,({at})"), true)
             }
-            13 => (
-                vec![
-                    format!("beq {source},x0,L{index}"),
-                    format!("lw{mark} {result},0({at})"),
-                    format!("L{index}: li x25,0"),
-                ],
-                true,
-            ),
-            14 => ([choose.to_vec(), line(format!("amoor.w{mark} {result},{source},(x21)"))].concat(), true),
+            13 => {
+                let load = format!("lw{mark} {result},0({at})");
+                (format!("beq {source},x0,L{index}\n{load}\nL{index}: li x25,0"), true)
+            }
+            14 => (format!("{choose}\namoor.w{mark} {result},{source},(x21)"), true),
             _ => {
                 let xor = format!("xor x20,{source},{source}");
-                (vec![xor, format!("ori x23,x20,{value}"), format!("sw{mark} x23,0({at})")], false)
+                (format!("{xor}\nori x23,x20,{value}\nsw{mark} x23,0({at})"), false)
             }
-        }
+        };
+        (lines.lines().map(str::to_owned).collect(), is_source)
     }
 }
 
@@ -133,7 +102,7 @@ fn lines(steps: &[Step], most: usize) -> Vec<String> {
         }
         let (own, is_source) = step.lines(index, &last);
         lines.extend(own);
-        lines.extend(step.fence.map(str::to_owned));
+        lines.extend(step.fence.map(|sides| format!("fence{sides}")));
         if is_source {
             last = format!("x{}", 5 + index);
         }

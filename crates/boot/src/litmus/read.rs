@@ -17,7 +17,7 @@ pub(super) fn test(text: &str) -> Result<Test, ReadError> {
     let error = |offset: usize, reason: &str| ReadError { line: line_at(offset), reason: reason.to_owned() };
     let open = text.find('{');
     // What is no test at all lacks more than braces.
-    let (name, information) = header(&text[..open.unwrap_or(text.len())])?;
+    let name = header(&text[..open.unwrap_or(text.len())])?;
     let open = open.ok_or_else(|| error(0, "there is no initial state in braces"))?;
     let close = text[open..].find('}').map(|length| open + length);
     let close = close.ok_or_else(|| error(open, "the brace is never closed"))?;
@@ -37,22 +37,13 @@ pub(super) fn test(text: &str) -> Result<Test, ReadError> {
     name_places(&tail_words, &mut initial);
     tail_words.retain(|(word, _)| *word != Token::Sign("{") && *word != Token::Sign("}"));
     let last_line = line_at(text.len());
-    let asked = asked(
-        &mut Tokens::new(tail_words, last_line),
-        &Scope { places: &initial.places, threads: threads.len() },
-    )?;
-    Ok(Test {
-        name,
-        information,
-        places: initial.places,
-        threads,
-        observed: asked.observed,
-        filter: asked.filter,
-        question: asked.question,
-    })
+    let scope = Scope { places: &initial.places, threads: threads.len() };
+    let (observed, filter, question) = asked(&mut Tokens::new(tail_words, last_line), &scope)?;
+    Ok(Test { name, places: initial.places, threads, observed, filter, question })
 }
 
-fn header(text: &str) -> Result<(String, Vec<(String, String)>), ReadError> {
+/// The name.
+fn header(text: &str) -> Result<String, ReadError> {
     let first = text.lines().position(|line| !line.trim().is_empty()).unwrap_or(0);
     let title = text.lines().nth(first).unwrap_or_default().trim();
     let (architecture, name) = title.split_once(char::is_whitespace).unwrap_or((title, ""));
@@ -64,12 +55,7 @@ fn header(text: &str) -> Result<(String, Vec<(String, String)>), ReadError> {
     if name.is_empty() {
         return Err(error("the test has no name".to_owned()));
     }
-    let entries = text.lines().skip(first + 1).filter(|line| !line.trim_start().starts_with('"'));
-    let information = entries.filter_map(|line| {
-        let (key, value) = line.split_once('=')?;
-        Some((key.trim().to_owned(), value.trim().to_owned()))
-    });
-    Ok((name.to_owned(), information.collect()))
+    Ok(name.to_owned())
 }
 
 /// A row of the program: its line, and where it ends in the text after the initial state.
@@ -90,12 +76,8 @@ fn rows(text: &str, first_line: usize) -> Vec<ProgramRow<'_>> {
             break;
         }
         let line = first_line + text[..begin + lead].matches('\n').count();
-        rows.push(ProgramRow {
-            cells: row.split('|').map(str::trim).collect(),
-            line,
-            end: begin + length + 1,
-        });
         begin += length + 1;
+        rows.push(ProgramRow { cells: row.split('|').map(str::trim).collect(), line, end: begin });
     }
     rows
 }
@@ -163,11 +145,8 @@ fn thread(column: &[(&str, usize)]) -> Result<Thread, ReadError> {
     Ok(Thread { program: assembled.collect::<Result<_, _>>()?, registers: [0; 32] })
 }
 
-struct Asked {
-    observed: Vec<Observable>,
-    filter: Option<Proposition>,
-    question: Question,
-}
+/// What is observed, which executions are looked at, and what is asked of them.
+type Asked = (Vec<Observable>, Option<Proposition>, Question);
 
 /// Locations that only the condition names exist as well, and hold 0.
 fn name_places(words: &[(Token, usize)], initial: &mut Initial) {
@@ -209,21 +188,17 @@ fn asked(words: &mut Tokens, scope: &Scope<'_>) -> Result<Asked, ReadError> {
     } else if !negative && (words.accept_name("observed") || words.peek().is_none()) {
         Quantifier::Observed
     } else {
-        return Err(
-            words.error("`exists`, `~exists`, `forall`, `locations` or `filter` is expected".to_owned())
-        );
+        return Err(words.error("`exists`, `~exists`, `forall`, `locations` or `filter` is expected"));
     };
-    let proposition = if words.peek().is_none() && quantifier == Quantifier::Observed {
-        Proposition::Constant(true)
-    } else if words.peek().is_none() {
-        return Err(words.error("the condition is missing: the file ends here".to_owned()));
-    } else {
-        condition::proposition(words, scope)?
+    let proposition = match words.peek() {
+        None if quantifier == Quantifier::Observed => Proposition::Constant(true),
+        None => return Err(words.error("the condition is missing: the file ends here")),
+        Some(_) => condition::proposition(words, scope)?,
     };
     words.accept(";");
     if words.peek().is_some() {
-        return Err(words.error("the condition should end here".to_owned()));
+        return Err(words.error("the condition should end here"));
     }
     proposition.collect(&mut observed);
-    Ok(Asked { observed, filter, question: Question { quantifier, proposition } })
+    Ok((observed, filter, Question { quantifier, proposition }))
 }

@@ -1,6 +1,7 @@
 //! Text to words, with the line of each.
 
 use super::ReadError;
+use crate::isa::Register;
 
 /// A word of the initial state or of the condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +162,17 @@ impl Tokens {
         fits
     }
 
+    /// A register that is named.
+    pub(super) fn register(&mut self) -> Result<Register, ReadError> {
+        let Some(Token::Name(name)) = self.peek() else {
+            return Err(self.error("a register is expected"));
+        };
+        let unknown = || self.error(format!("RISC-V has no register `{name}`"));
+        let register = Register::named(name).ok_or_else(unknown)?;
+        self.next += 1;
+        Ok(register)
+    }
+
     pub(super) fn expect(&mut self, sign: &str) -> Result<(), ReadError> {
         if self.accept(sign) { Ok(()) } else { Err(self.error(format!("`{sign}` is expected"))) }
     }
@@ -179,9 +191,9 @@ impl Tokens {
         inner
     }
 
-    pub(super) fn error(&self, reason: String) -> ReadError {
+    pub(super) fn error(&self, reason: impl Into<String>) -> ReadError {
         let line = self.words.get(self.next).map_or(self.last_line, |&(_, line)| line);
-        ReadError { line, reason }
+        ReadError { line, reason: reason.into() }
     }
 
     fn sign(sign: &str) -> Option<Token> {

@@ -30,11 +30,13 @@ pub(super) fn held(program: &dyn Program, local: &Local, csr: u16, is_ignored: b
         // Pending interrupts and translation, which machine mode has none of, are written before there is
         // any.
         SATP | MIP if is_ignored => Some(Word::of(0)),
-        0x300..=0x306 | 0x30a | 0x320 | 0x340..=0x343 | 0x3a0..=0x3ef | 0xf11..=0xf13 | 0xf15 => {
-            Some(local.csrs.get(&csr).copied().unwrap_or_else(|| at_first(program, csr)))
-        }
+        _ if is_storage(csr) => Some(local.csrs.get(&csr).copied().unwrap_or_else(|| at_first(program, csr))),
         _ => None,
     }
+}
+
+fn is_storage(csr: u16) -> bool {
+    matches!(csr, 0x300..=0x306 | 0x30a | 0x320 | 0x340..=0x343 | 0x3a0..=0x3ef | 0xf11..=0xf13 | 0xf15)
 }
 
 fn at_first(program: &dyn Program, csr: u16) -> Word {
@@ -119,10 +121,7 @@ pub(super) fn is_awaited(program: &dyn Program, local: &Local) -> bool {
     held(program, local, MIE, false).is_some_and(|held| held.value & held.known & TAKEN != 0)
 }
 
-/// Whether a register has this number that `Program::control` may give a value.
-pub(crate) fn may_be_given(number: u16) -> bool {
-    csr::name(number).is_some()
-        && number != MHARTID
-        && (matches!(number, 0x300..=0x306 | 0x30a | 0x320 | 0x340..=0x343)
-            || matches!(number, 0x3a0..=0x3ef | 0xf11..=0xf13 | 0xf15))
+/// The number of the register of this name, if `Program::control` may give it a value.
+pub(crate) fn given(name: &str) -> Option<u16> {
+    csr::number(name).filter(|&number| is_storage(number))
 }

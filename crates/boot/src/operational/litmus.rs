@@ -1,17 +1,19 @@
 //! Litmus tests on the operational model: what can be left in registers and memory when every hart has come
 //! to its end.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
-use super::machine::{Machine, State};
+use super::local::Position;
+use super::machine::{MOST_HARTS, Machine, State};
 use super::path::Task;
 use super::program::{AnnotatedInstruction, Fetched, Program, Region, Word};
 use crate::axiomatic::{Limits, Model, NoAnswer, Outcomes, Refusal};
 use crate::isa::Width;
-use crate::litmus::{FIRST_ADDRESS, Observable, SPACING, Test, code};
+use crate::litmus::{Observable, SPACING, Test, code};
 
 struct Threads<'a> {
     test: &'a Test,
@@ -55,8 +57,7 @@ impl Program for Threads<'_> {
     }
 
     fn region(&self, address: u64) -> Region {
-        let place = address.checked_sub(FIRST_ADDRESS).and_then(|_| self.test.place_at(address));
-        match place {
+        match self.test.place_at(address) {
             Some(place) if address.is_multiple_of(SPACING) => Region::Memory(Word::of(place.initial)),
             _ => Region::Nowhere,
         }
@@ -76,7 +77,7 @@ impl Program for Threads<'_> {
 pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> Result<Outcomes, NoAnswer> {
     let program = Threads { test, model, window };
     let harts = test.threads.len();
-    if harts > super::machine::MOST_HARTS {
+    if harts > MOST_HARTS {
         return Err(NoAnswer::Refused(Refusal::TooLarge));
     }
     let mut machine = Machine::new(&program, harts);
@@ -86,17 +87,16 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
     let mut outcomes = Outcomes { states: BTreeSet::new(), kinds: Vec::new(), cut: false, steps: 0 };
     let mut widths = BTreeMap::new();
     let mut ends = Vec::new();
-    let mut moves = Vec::new();
     let mut next = 0;
     while let Some(&state) = states.get_index(next) {
         next += 1;
         let mut over = true;
         for hart in 0..harts {
             let possible = machine.possible(state[hart]);
-            outcomes.cut |= possible.ends.full || !possible.ends.held.is_empty();
+            outcomes.cut |= possible.full || !possible.held.is_empty();
             let local = machine.local(state[hart]);
-            over &= matches!(local.at, super::local::Position::Arrived(_)) && local.left.is_empty();
-            if let super::local::Position::Astray(_) = machine.local(state[hart]).at {
+            over &= matches!(local.at, Position::Arrived(_)) && local.left.is_empty();
+            if let Position::Astray(_) = local.at {
                 return Err(NoAnswer::Refused(Refusal::Astray { thread: hart, address: 0 }));
             }
             for (index, op) in possible.ops.iter().enumerate() {
@@ -111,9 +111,7 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
                     }
                     widths.insert(address, width);
                 }
-                moves.clear();
-                machine.moves(&state, hart, index, &mut moves);
-                for each in &moves {
+                for each in machine.moves(&state, hart, index) {
                     outcomes.steps += 1;
                     states.insert(each.state);
                 }
@@ -128,26 +126,19 @@ pub fn outcomes(test: &Test, model: Model, window: u32, limits: Limits<'_>) -> R
         }
     }
     let kinds = test.kinds(&widths);
+    let machine = RefCell::new(machine);
     for state in ends {
-        let mut value = |observable| match observable {
+        let value = |observable| match observable {
             Observable::Register { thread, register } => {
-                machine.local(state[thread]).registers[crate::isa::Register::index(register)]
+                machine.borrow().local(state[thread]).registers[register.index()]
             }
             Observable::Memory { place } => {
                 let address = test.places[place].address;
-                kinds[place].of(machine.peek(&state, address, Width::Double).0)
+                kinds[place].of(machine.borrow_mut().peek(&state, address, Width::Double).0)
             }
         };
-        let outcome: Vec<u64> = test.observed.iter().map(|&observable| value(observable)).collect();
-        let passes = match &test.filter {
-            None => true,
-            Some(filter) => {
-                let value = std::cell::RefCell::new(value);
-                filter.is_true(&kinds, &|observable| (value.borrow_mut())(observable))
-            }
-        };
-        if passes {
-            outcomes.states.insert(outcome);
+        if test.filter.as_ref().is_none_or(|filter| filter.is_true(&kinds, &value)) {
+            outcomes.states.insert(test.observed.iter().map(|&observable| value(observable)).collect());
         }
     }
     outcomes.kinds = kinds;

@@ -12,7 +12,7 @@ use super::local::{Local, Notice, Position};
 use super::observe::observe_atomic;
 use super::path::{Task, overlap};
 use super::program::{Program, Region, Word};
-use super::step::{After, Possible, Signal, after, begin, possible, touched};
+use super::step::{Possible, Signal, after, begin, possible, touched};
 use crate::answer::Fault;
 use crate::isa::Width;
 use crate::unset::UNSET;
@@ -59,26 +59,19 @@ type Next = Option<(u32, u32)>;
 #[derive(Debug)]
 struct KnownStep {
     op: u32,
-    /// Whether the program was told, as with [`Known`].
+    /// Whether the program was told, as with [`Machine::possible`].
     is_told: bool,
     value: u64,
     next: Next,
-}
-
-/// What was worked out once.
-#[derive(Debug, Clone)]
-struct Known<T> {
-    is: T,
-    /// Whether the program was told on the way what is compared and computed: not on a [`walk`](super::walk),
-    /// which may do what no run does.
-    is_told: bool,
 }
 
 pub(crate) struct Machine<'p> {
     pub(crate) program: &'p dyn Program,
     pub(crate) harts: usize,
     locals: IndexSet<Local, FxBuildHasher>,
-    possible: Vec<Known<Rc<Possible>>>,
+    /// Of each of them, what it leads to; and whether the program was told on the way what is compared and
+    /// computed: not on a [`walk`](super::walk), which may do what no run does.
+    possible: Vec<(Rc<Possible>, bool)>,
     /// By address, what they hold at first.
     pub(super) slots: IndexMap<u64, Word, FxBuildHasher>,
     /// Contents of words. Number 0 stands for what a word holds at first.
@@ -136,7 +129,7 @@ impl<'p> Machine<'p> {
         state[MEMORY] = self.memory(Vec::new());
         let mut begun = Vec::new();
         for (hart, place) in state.iter_mut().enumerate().take(self.harts) {
-            let After { local, signals } = begin(self.program, hart as u8)?;
+            let (local, signals) = begin(self.program, hart as u8)?;
             *place = self.intern(local);
             begun.push(signals);
         }
@@ -156,7 +149,7 @@ impl<'p> Machine<'p> {
     }
 
     pub(crate) fn possible(&self, number: u32) -> Rc<Possible> {
-        Rc::clone(&self.possible[number as usize].is)
+        Rc::clone(&self.possible[number as usize].0)
     }
 
     fn intern(&mut self, local: Local) -> u32 {
@@ -165,11 +158,11 @@ impl<'p> Machine<'p> {
         if is_new {
             let possible_here = possible(self.program, &self.locals[number]);
             self.bytes += 500 + 100 * possible_here.ops.len() as u64;
-            self.possible.push(Known { is: Rc::new(possible_here), is_told });
+            self.possible.push((Rc::new(possible_here), is_told));
             self.steps.push(Vec::new());
-        } else if is_told && !self.possible[number].is_told {
+        } else if is_told && !self.possible[number].1 {
             possible(self.program, &self.locals[number]);
-            self.possible[number].is_told = true;
+            self.possible[number].1 = true;
         }
         number as u32
     }
@@ -229,7 +222,7 @@ impl<'p> Machine<'p> {
     }
 
     /// All that the bytes at an address can hold when they are read now, each with memory as it then is.
-    pub(super) fn read(&mut self, memory: u32, address: u64, width: Width, readings: &mut Vec<(u64, u32)>) {
+    pub(super) fn read(&mut self, memory: u32, address: u64, width: Width) -> Vec<(u64, u32)> {
         let slot = self.slot(address & !7);
         let word = self.word(memory, slot);
         let shift = 8 * (address & 7);
@@ -241,13 +234,13 @@ impl<'p> Machine<'p> {
             if width != Width::Double {
                 self.program.sees(address, width, word);
             }
-            readings.push((width.truncate(word.value >> shift), memory));
-            return;
+            return vec![(width.truncate(word.value >> shift), memory)];
         }
-        for value in self.program.garbage(address, width, word) {
-            let decided = self.store(memory, slot, Word { value, known: word.known | mask });
-            readings.push((width.truncate(value >> shift), decided));
-        }
+        let contents = self.program.garbage(address, width, word).into_iter();
+        let known = word.known | mask;
+        let reading =
+            |value| (width.truncate(value >> shift), self.store(memory, slot, Word { value, known }));
+        contents.map(reading).collect()
     }
 
     fn write(&mut self, state: &mut State, hart: usize, address: u64, width: Width, value: u64) {
@@ -262,7 +255,7 @@ impl<'p> Machine<'p> {
         state[MEMORY] = self.store(state[MEMORY], slot, Word { value, known: word.known | mask });
         for other in (0..self.harts).filter(|&other| other != hart) {
             let before = state[other];
-            let watches = &self.possible[before as usize].is.watched;
+            let watches = &self.possible[before as usize].0.watched;
             if watches.iter().any(|&watched| overlap(watched, (address, width))) {
                 state[other] = self.touched(before, address, width);
             }
@@ -294,9 +287,8 @@ impl<'p> Machine<'p> {
         }
         let possible = self.possible(before);
         let results = after(self.program, &self.locals[before as usize], &possible.ops[op], value);
-        let next = results.map(|After { local, signals }| {
-            (self.intern(local), self.signals.insert_full(signals.into()).0 as u32)
-        });
+        let next = results
+            .map(|(local, signals)| (self.intern(local), self.signals.insert_full(signals.into()).0 as u32));
         let steps = &mut self.steps[before as usize];
         if let Some(known) = known {
             steps[known].is_told = true;
@@ -354,12 +346,12 @@ impl<'p> Machine<'p> {
     }
 
     fn tell(&mut self, state: &mut State, tells: Option<Notice>) {
-        let harts: Vec<u64> = match tells {
-            None => return,
-            Some(Notice::One(hart)) => vec![hart],
-            Some(Notice::All) => (0..self.harts as u64).collect(),
+        let harts = match tells {
+            Some(Notice::One(hart)) if hart < MOST_HARTS as u64 => hart..hart + 1,
+            Some(Notice::All) => 0..self.harts as u64,
+            _ => return,
         };
-        for hart in harts.into_iter().filter(|&hart| hart < MOST_HARTS as u64) {
+        for hart in harts {
             self.mark(state, NOTICES + 8 * hart);
         }
     }
@@ -380,20 +372,20 @@ impl<'p> Machine<'p> {
         is_awaited && self.peek(state, interrupt_of(hart), Width::Word).0 & 1 != 0
     }
 
-    pub(crate) fn moves(&mut self, state: &State, hart: usize, op: usize, moves: &mut Vec<Move>) {
+    pub(crate) fn moves(&mut self, state: &State, hart: usize, op: usize) -> Vec<Move> {
         let possible = self.possible(state[hart]);
         let operation = &possible.ops[op];
-        let mut readings = Vec::new();
         if let Some((address, whole)) = operation.task.accesses() {
             self.program.accesses(hart as u8, address, whole);
         }
-        match operation.task {
+        let readings = match operation.task {
             Task::Read { address, width } | Task::Swap { address, width, .. } => {
-                self.read(state[MEMORY], address, width, &mut readings);
+                self.read(state[MEMORY], address, width)
             }
-            Task::Forward { value, .. } => readings.push((value, state[MEMORY])),
-            _ => readings.push((0, state[MEMORY])),
-        }
+            Task::Forward { value, .. } => vec![(value, state[MEMORY])],
+            _ => vec![(0, state[MEMORY])],
+        };
+        let mut moves = Vec::new();
         for (value, memory) in readings {
             let mut next = *state;
             next[MEMORY] = memory;
@@ -431,6 +423,7 @@ impl<'p> Machine<'p> {
             self.note(&mut next, hart, &signals, &mut faults);
             moves.push(Move { state: next, hart, op, read: value, forced, spurious, signals, faults });
         }
+        moves
     }
 
     pub(super) fn may_be_lost(&self, local: u32, address: u64, value: u64) -> bool {

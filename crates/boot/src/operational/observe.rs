@@ -9,10 +9,6 @@ pub(super) fn observe(program: &dyn Program, decoded: &Decoded, pc: u64, get: im
     let get = |register: Register| if register.is_zero() { 0 } else { get(register) };
     let computes = |op: Arithmetic, word: bool, left: u64, right: u64| {
         let Action::Write(_, result) = execute(decoded, pc, get).action else { return };
-        let loses = |result| {
-            program.computes(left, result, None);
-            program.computes(right, result, None);
-        };
         let undo = |operand, kept| Inverse::Undo { op, word, operand, kept };
         let undoes = |[by_right, by_left]: [bool; 2], result| {
             program.computes(left, result, by_right.then(|| undo(right, left)));
@@ -47,7 +43,7 @@ pub(super) fn observe(program: &dyn Program, decoded: &Decoded, pc: u64, get: im
             }
             // What is multiplied by an even number loses bits at its other end.
             Arithmetic::Multiply => undoes([right % 2 == 1, left % 2 == 1], result),
-            _ => loses(result),
+            _ => undoes([false, false], result),
         }
     };
     match decoded.instruction {

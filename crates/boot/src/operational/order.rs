@@ -120,45 +120,17 @@ impl Path<'_> {
 
     /// Whether all is performed that must be before this access, the newest: preserved program order.
     pub(super) fn may_perform(&self, access: &BegunAccess, older: &[Item]) -> bool {
-        let mut fences: Vec<Sides> = Vec::new();
-        for item in older.iter().rev() {
-            match &item.kind {
-                ItemKind::Fence(sides) => fences.push(*sides),
-                // 11: a store behind a branch. Nobody knows yet that a hart gets beyond a sleep.
-                ItemKind::Branch | ItemKind::Sleep if access.writes() => return false,
-                ItemKind::Branch | ItemKind::Sleep => {}
-                ItemKind::Control(class) => {
-                    if fences.iter().any(|&sides| orders(sides, *class, access.seen())) {
-                        return false;
-                    }
-                }
-                ItemKind::Access(first) if first.done.is_none() => {
-                    if fences.iter().any(|&sides| orders(sides, first.seen(), access.seen()))
-                        || self.ordered(first, access)
-                    {
-                        return false;
-                    }
-                }
-                ItemKind::Access(_) => {}
-            }
-        }
-        true
+        !waits(older, access.seen(), |item| match item {
+            // 11: a store behind a branch. Nobody knows yet that a hart gets beyond a sleep.
+            ItemKind::Branch | ItemKind::Sleep => access.writes(),
+            ItemKind::Access(first) => first.done.is_none() && self.ordered(first, access),
+            ItemKind::Control(_) | ItemKind::Fence(_) => false,
+        })
     }
 
     /// Whether a fence makes an access to a control and status register wait that counts as this class.
     pub(super) fn is_fenced(&self, class: u8) -> bool {
-        let mut fences: Vec<Sides> = Vec::new();
-        self.items.iter().rev().any(|item| match &item.kind {
-            ItemKind::Fence(sides) => {
-                fences.push(*sides);
-                false
-            }
-            ItemKind::Control(first) => fences.iter().any(|&sides| orders(sides, *first, class)),
-            ItemKind::Access(first) if first.done.is_none() => {
-                fences.iter().any(|&sides| orders(sides, first.seen(), class))
-            }
-            ItemKind::Access(_) | ItemKind::Branch | ItemKind::Sleep => false,
-        })
+        waits(&self.items, class, |_| false)
     }
 
     fn ordered(&self, first: &BegunAccess, second: &BegunAccess) -> bool {
@@ -307,6 +279,23 @@ impl Path<'_> {
         }
         true
     }
+}
+
+/// Whether what counts as this class waits for one of these items: by a fence, or by what else makes it.
+fn waits(items: &[Item], class: u8, or_by: impl Fn(&ItemKind) -> bool) -> bool {
+    let mut fences: Vec<Sides> = Vec::new();
+    items.iter().rev().any(|item| {
+        let first = match &item.kind {
+            ItemKind::Fence(sides) => {
+                fences.push(*sides);
+                return false;
+            }
+            ItemKind::Control(first) => *first,
+            ItemKind::Access(first) if first.done.is_none() => first.seen(),
+            ItemKind::Access(_) | ItemKind::Branch | ItemKind::Sleep => 0,
+        };
+        fences.iter().any(|&sides| orders(sides, first, class)) || or_by(&item.kind)
+    })
 }
 
 /// Whether a fence orders an access that counts as the first class before one that counts as the second, as

@@ -139,6 +139,14 @@ impl Task {
             Self::Forward { .. } | Self::Fail { .. } | Self::Wake => None,
         }
     }
+
+    /// Who is told by what it stores.
+    pub(crate) fn tells(&self) -> Option<Notice> {
+        match *self {
+            Self::Write { tells, .. } | Self::Succeed { tells, .. } | Self::Swap { tells, .. } => tells,
+            _ => None,
+        }
+    }
 }
 
 /// Why a path goes no further.
@@ -204,8 +212,9 @@ impl<'a> Path<'a> {
         };
         for (place, left) in local.left.iter().enumerate() {
             let distance = LEFT + place as u16;
-            match *left {
+            let (pc, kind) = match *left {
                 Left::Store { pc, address, width, value, acquire, release, tells } => {
+                    path.unfinished += 1;
                     let device = program.region(address & !7) == Region::SoftwareInterrupt;
                     let kind = ItemKind::Access(BegunAccess {
                         what: What::Store,
@@ -220,15 +229,13 @@ impl<'a> Path<'a> {
                         own: false,
                         reserved: Reserved::Nothing,
                     });
-                    path.unfinished += 1;
-                    path.items.push(Item { pc, distance, kind });
+                    (pc, kind)
                 }
                 // What is no store keeps its place, so that places are those of what is left.
-                Left::Fence(sides) => path.items.push(Item { pc: 0, distance, kind: ItemKind::Fence(sides) }),
-                Left::Cleared => {
-                    path.items.push(Item { pc: 0, distance, kind: ItemKind::Fence(Sides::Sets(0, 0)) });
-                }
-            }
+                Left::Fence(sides) => (0, ItemKind::Fence(sides)),
+                Left::Cleared => (0, ItemKind::Fence(Sides::Sets(0, 0))),
+            };
+            path.items.push(Item { pc, distance, kind });
             path.closed |= path.is_closed();
         }
         path
@@ -368,18 +375,15 @@ impl<'a> Path<'a> {
         if !self.begin() {
             return Went::Full;
         }
+        let next = self.pc.wrapping_add(line.length);
+        if let Some(register) = uses.written {
+            self.set(register, is_jump.then_some(next));
+        }
         if !is_jump {
-            if let Some(register) = uses.written {
-                self.set(register, None);
-            }
-            self.jump(self.pc.wrapping_add(line.length));
+            self.jump(next);
             return Went::On;
         }
-        let next = self.pc.wrapping_add(line.length);
         self.push(ItemKind::Branch);
-        if let Some(register) = uses.written {
-            self.set(register, Some(next));
-        }
         let mut ways = match line.instruction {
             Instruction::Branch { offset, .. } => vec![self.pc.wrapping_add_signed(offset), next],
             _ => self.program.targets(self.pc),
@@ -457,9 +461,8 @@ impl<'a> Path<'a> {
         let next = self.pc.wrapping_add(line.length);
         let mut device = false;
         if let Some(address) = address {
-            if what == What::Load
-                && let Some(value) = self.program.constant(address, width)
-            {
+            let constant = if what == What::Load { self.program.constant(address, width) } else { None };
+            if let Some(value) = constant {
                 self.set(rd, Some(width.extend(value, signed)));
                 self.jump(next);
                 return Went::On;

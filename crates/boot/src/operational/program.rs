@@ -235,7 +235,7 @@ pub(crate) enum Tells {
     All,
 }
 
-/// The registers whose values `lines` may read before they write them, as bits.
+/// A register in a set of them.
 pub(crate) fn bit(register: Register) -> u32 {
     1 << register.number()
 }

@@ -22,13 +22,7 @@ pub(crate) struct Possible {
     /// Whether something was performed early that an older instruction may still contradict. Such a state may
     /// be one that no run passes through.
     pub(crate) pending: bool,
-    /// What kept more from being begun.
-    pub(crate) ends: Ends,
-}
-
-/// What ended what a hart could have begun.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Ends {
+    /// Whether the window kept more from being begun.
     pub(crate) full: bool,
     /// Instructions, by their addresses, behind which nothing is begun early, though it may be.
     pub(crate) held: Vec<u64>,
@@ -54,11 +48,8 @@ pub(crate) enum Signal {
     TooLong(u64),
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct After {
-    pub(crate) local: Local,
-    pub(crate) signals: Vec<Signal>,
-}
+/// A hart, and what happened on the way there.
+pub(crate) type After = (Local, Vec<Signal>);
 
 /// Instructions that a hart may execute without looking at memory before it is not followed any more.
 const SILENT: u64 = 20_000_000;
@@ -92,34 +83,33 @@ pub(crate) fn possible(program: &dyn Program, local: &Local) -> Possible {
     possible.watched.extend(local.reservation);
     // Loops are followed twice at first. Where nothing in them can be performed early, nothing can in their
     // repetitions.
-    let mut ends = Ends::default();
-    unfold(Path::new(program, local), false, &mut possible.ops, &mut ends);
+    unfold(Path::new(program, local), false, &mut possible);
     if possible.ops.iter().any(|op| op.distance > 0) {
         possible.ops.clear();
-        ends = Ends::default();
-        unfold(Path::new(program, local), true, &mut possible.ops, &mut ends);
+        possible.held.clear();
+        possible.full = false;
+        unfold(Path::new(program, local), true, &mut possible);
     }
-    possible.ends = ends;
     possible.ops.splice(0..0, left);
     possible
 }
 
-fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, ends: &mut Ends) {
+fn unfold(mut path: Path<'_>, whole: bool, possible: &mut Possible) {
     loop {
         let before = path.items.len();
         let went = path.step();
         if path.items.len() > before {
-            path.enabled(ops);
+            path.enabled(&mut possible.ops);
         }
         match went {
             Went::On => {}
             Went::Full => {
-                ends.full = true;
+                possible.full = true;
                 return;
             }
             Went::Held(pc) => {
-                if !ends.held.contains(&pc) {
-                    ends.held.push(pc);
+                if !possible.held.contains(&pc) {
+                    possible.held.push(pc);
                 }
                 return;
             }
@@ -129,7 +119,7 @@ fn unfold(mut path: Path<'_>, whole: bool, ops: &mut Vec<Op>, ends: &mut Ends) {
                     let mut fork = path.clone();
                     fork.choose(to);
                     if whole || !fork.goes_round() {
-                        unfold(fork, whole, ops, ends);
+                        unfold(fork, whole, possible);
                     }
                 }
                 return;
@@ -169,7 +159,7 @@ pub(crate) fn after(program: &dyn Program, local: &Local, op: &Op, value: u64) -
         return settle(program, local, signals);
     }
     local.note(op.distance, early);
-    if !local.ahead.is_empty() && local.ahead.len() > 1 {
+    if local.ahead.len() > 1 {
         let path = Path::committed(program, &local)?;
         if !matches!(op.task, Task::Fail { .. } | Task::Wake) && !path.agrees(op.distance) {
             return None;
@@ -293,7 +283,7 @@ fn settle(program: &dyn Program, mut local: Local, mut signals: Vec<Signal>) -> 
     if !local.ahead.is_empty() {
         tidy(program, &mut local)?;
     }
-    Some(After { local, signals })
+    Some((local, signals))
 }
 
 /// Drops what follows from the rest, so that two states that can do the same are the same.
@@ -337,9 +327,9 @@ fn retire(
     if let Some(tells) = program.landmarks(pc).tells {
         local.telling = Some(Notice::new(tells, local.registers[10]));
     }
-    let mut next = effect.next;
     match effect.action {
-        Action::Nothing | Action::FenceI => {}
+        Action::Wfi if early.is_none() => return Some(None),
+        Action::Nothing | Action::FenceI | Action::Wfi => {}
         Action::Fence(before, after) => leave(local, Left::Fence(Sides::Sets(before.bits(), after.bits()))),
         Action::FenceTso => leave(local, Left::Fence(Sides::Tso)),
         Action::Write(register, value) => put(local, register, value),
@@ -349,7 +339,6 @@ fn retire(
                 _ => None,
             };
             let is_memory = access.is_aligned() && program.region(access.address & !7) != Region::Nowhere;
-            let rd = Uses::of(&line.instruction).written;
             if let Some(held) = own(program, local, &line.instruction, access.address, access.width) {
                 if !is_free(program, local) {
                     return Some(None);
@@ -364,20 +353,17 @@ fn retire(
                 }
                 return Some(Some(step_on(program, local, pc, line, effect.next)));
             }
-            match early {
-                _ if constant.is_some() => {
-                    let value = constant.unwrap_or(0);
+            let taken = match (constant, early) {
+                (Some(value), _) => {
                     *polled = Some(Poll { pc, address: access.address, width: access.width, value });
-                    if let Some((register, value)) = access.loaded(value) {
-                        put(local, register, value);
-                    }
+                    access.loaded(value)
                 }
                 _ if !is_memory => {
                     signals.push(Signal::Astray);
                     end(local, Position::Astray(pc));
                     return Some(None);
                 }
-                None => {
+                (None, None) => {
                     let AccessKind::Store { value } = access.kind else { return Some(None) };
                     let room = (local.stores_left() as u32) < program.window();
                     if program.model() == Model::Sc || !room {
@@ -397,22 +383,16 @@ fn retire(
                         }
                     }
                     local.left.push(Left::Store { pc, address, width, value, acquire, release, tells });
+                    None
                 }
-                Some(Early::Read { value, .. } | Early::Swapped(value)) => {
-                    if let Some((register, value)) = access.loaded(value) {
-                        put(local, register, value);
-                    }
+                (None, Some(Early::Read { value, .. } | Early::Swapped(value))) => access.loaded(value),
+                (None, Some(done)) => {
+                    let rd = Uses::of(&line.instruction).written;
+                    rd.map(|rd| (rd, u64::from(done == Early::Failed)))
                 }
-                Some(Early::Failed) => {
-                    if let Some(register) = rd {
-                        put(local, register, 1);
-                    }
-                }
-                Some(_) => {
-                    if let Some(register) = rd {
-                        put(local, register, 0);
-                    }
-                }
+            };
+            if let Some((register, value)) = taken {
+                put(local, register, value);
             }
             match line.instruction {
                 Instruction::LoadReserved { .. } => {
@@ -434,30 +414,22 @@ fn retire(
                 _ => {}
             }
         }
-        Action::Csr { change, rd, csr, operand, .. } => {
+        Action::Csr { change, rd, csr, operand } => {
             let Some(seen) = control::access(program, local, pc, (change, rd, csr), operand) else {
                 signals.push(Signal::Unsupported(pc));
                 return Some(None);
             };
             put(local, rd, seen);
         }
-        Action::Wfi => {
-            if early.is_none() {
-                return Some(None);
-            }
-        }
         Action::Ecall | Action::Ebreak | Action::Mret => {
             signals.push(Signal::Unsupported(pc));
             return Some(None);
         }
     }
-    if let Some(Early::Went(to)) = early {
-        if to != next {
-            return None;
-        }
-        next = to;
+    if matches!(early, Some(Early::Went(to)) if to != effect.next) {
+        return None;
     }
-    Some(Some(step_on(program, local, pc, line, next)))
+    Some(Some(step_on(program, local, pc, line, effect.next)))
 }
 
 fn step_on(program: &dyn Program, local: &mut Local, pc: u64, line: &AnnotatedInstruction, next: u64) -> u64 {

@@ -29,9 +29,7 @@ impl Machine<'_> {
         let possible = self.possible(state[hart]);
         let mut print = Footprint::default();
         self.touch(state[hart], &possible, op, &mut print);
-        let mut moves = Vec::new();
-        self.moves(state, hart, op, &mut moves);
-        for each in &moves {
+        for each in self.moves(state, hart, op) {
             self.hear(hart, &each.signals, &mut print);
         }
         print
@@ -66,16 +64,13 @@ impl Machine<'_> {
         if self.may_be_lost(local, address, value) {
             print.reads.insert(self.slot(CLEARED));
         }
-        match tells {
-            None => {}
-            Some(Notice::One(hart)) if hart < MOST_HARTS as u64 => {
-                print.writes.insert(self.slot(NOTICES + 8 * hart));
-            }
-            Some(_) => {
-                for hart in 0..self.harts as u64 {
-                    print.writes.insert(self.slot(NOTICES + 8 * hart));
-                }
-            }
+        let harts = match tells {
+            None => return,
+            Some(Notice::One(hart)) if hart < MOST_HARTS as u64 => hart..hart + 1,
+            Some(_) => 0..self.harts as u64,
+        };
+        for hart in harts {
+            print.writes.insert(self.slot(NOTICES + 8 * hart));
         }
     }
 
@@ -195,8 +190,7 @@ impl Machine<'_> {
                             read.insert(slot);
                             let mut on = moved;
                             on.insert(spots.insert_full((address, width)).0);
-                            let mut readings = Vec::new();
-                            self.read(memory, address, width, &mut readings);
+                            let readings = self.read(memory, address, width);
                             // Garbage is what it is from the first look at it: every kind of it is a walk of
                             // its own.
                             if readings.iter().any(|&(_, decided)| decided != memory) {

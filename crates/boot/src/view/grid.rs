@@ -21,14 +21,11 @@ pub(super) struct Column {
 /// A table without lines, indented by two. Where it is too wide, the widest columns get narrower, and what
 /// they hold is folded.
 pub(super) fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> String {
-    let mut widths: Vec<usize> = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| {
-            let cells = rows.iter().filter_map(|row| row.get(index));
-            cells.map(|cell| length(cell)).chain([length(column.title)]).max().unwrap_or(0)
-        })
-        .collect();
+    let width_of = |(index, column): (usize, &Column)| {
+        let cells = rows.iter().filter_map(|row| row.get(index));
+        cells.map(|cell| length(cell)).chain([length(column.title)]).max().unwrap_or(0)
+    };
+    let mut widths: Vec<usize> = columns.iter().enumerate().map(width_of).collect();
     let room = width.saturating_sub(GAP * columns.len());
     while widths.iter().sum::<usize>() > room {
         let wide = |index: &usize| widths[*index] > columns[*index].least;
@@ -45,18 +42,16 @@ pub(super) fn table(columns: &[Column], rows: &[Vec<String>], width: usize) -> S
 fn line(columns: &[Column], widths: &[usize], row: &[String]) -> String {
     let cells: Vec<Vec<String>> = row.iter().zip(widths).map(|(cell, &width)| wrapped(cell, width)).collect();
     let height = cells.iter().map(Vec::len).max().unwrap_or(0);
-    let mut text = String::new();
-    for index in 0..height {
+    let line = |index: usize| {
         let mut line = String::new();
         for ((column, &width), cell) in columns.iter().zip(widths).zip(&cells) {
             let part = cell.get(index).map_or("", String::as_str);
             line.push_str(&" ".repeat(GAP));
             line.push_str(&if column.figures { format!("{part:>width$}") } else { format!("{part:width$}") });
         }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+        line.trim_end().to_owned() + "\n"
+    };
+    (0..height).map(line).collect()
 }
 
 /// Text between margins. Unlike other reports' text it breaks words too, since a symbol may be longer than a
@@ -72,37 +67,31 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split_ascii_whitespace() {
-        for part in parts(word, room) {
+        for (place, part) in parts(word, room).into_iter().enumerate() {
             match lines.last_mut() {
-                Some(line) if line.is_empty() => line.push_str(&part.text),
-                Some(line) if part.first && length(line) + 1 + length(&part.text) <= room => {
+                Some(line) if line.is_empty() => line.push_str(&part),
+                Some(line) if place == 0 && length(line) + 1 + length(&part) <= room => {
                     line.push(' ');
-                    line.push_str(&part.text);
+                    line.push_str(&part);
                 }
-                _ => lines.push(part.text),
+                _ => lines.push(part),
             }
         }
     }
     lines.into_iter().map(|line| line.replace(TOGETHER, " ").trim().to_owned()).collect()
 }
 
-struct Part {
-    text: String,
-    first: bool,
-}
-
-fn parts(word: &str, room: usize) -> Vec<Part> {
+/// The parts of a word that each fit a line.
+fn parts(word: &str, room: usize) -> Vec<String> {
     let mut rest: Vec<char> = word.chars().collect();
     let mut parts = Vec::new();
     while rest.len() > room {
         let seam = rest[..room].iter().rposition(|character| SEAMS.contains(character));
         // A seam near the beginning would leave lines of nothing.
         let end = seam.map(|seam| seam + 1).filter(|&end| end * 2 > room).unwrap_or(room);
-        let tail = rest.split_off(end);
-        parts.push(Part { text: rest.into_iter().collect(), first: parts.is_empty() });
-        rest = tail;
+        parts.push(rest.drain(..end).collect());
     }
-    parts.push(Part { text: rest.into_iter().collect(), first: parts.is_empty() });
+    parts.push(rest.into_iter().collect());
     parts
 }
 

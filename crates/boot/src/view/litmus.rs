@@ -14,13 +14,8 @@ pub fn litmus(litmus: &Litmus, width: usize) -> String {
         }
         [_] => String::new(),
         several => {
-            let column = |title, figures| Column { title, figures, least: 0 };
-            let columns = [
-                column("test", false),
-                column("states", true),
-                column("result", true),
-                column("what", false),
-            ];
+            let columns = [("test", false), ("states", true), ("result", true), ("what", false)];
+            let columns = columns.map(|(title, figures)| Column { title, figures, least: 0 });
             let rows: Vec<_> = several.iter().map(row).collect();
             table(&columns, &rows, usize::MAX) + "\n" + &folded(&summary(litmus), 0, width)
         }

@@ -26,7 +26,10 @@ pub(super) fn words(example: &Counterexample) -> Vec<AccessedWord> {
         .filter_map(|step| step.action.access().map(|access| (step.hart, access)))
         .collect();
     let mut words: Vec<AccessedWord> = Vec::new();
-    for bytes in joined(accesses.iter().map(|(_, access)| span(access)).collect()) {
+    let spans = accesses.iter().map(|(_, StepAccess { address, bytes, .. })| {
+        *address..address.saturating_add(u64::from((*bytes).max(1)))
+    });
+    for bytes in joined(spans.collect()) {
         let mut harts = BTreeSet::new();
         let (mut written, mut garbage, mut name) = (false, false, None);
         for (hart, access) in accesses.iter().filter(|(_, access)| bytes.contains(&access.address)) {
@@ -74,10 +77,6 @@ pub(super) fn groups(example: &Counterexample, words: &[AccessedWord]) -> Vec<Ra
         start = end;
     }
     groups
-}
-
-fn span(access: &StepAccess<'_>) -> Range<u64> {
-    access.address..access.address.saturating_add(u64::from(access.bytes.max(1)))
 }
 
 /// Those that overlap as one.

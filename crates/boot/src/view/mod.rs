@@ -69,9 +69,8 @@ fn alone(check: &BootCheck, width: usize) -> String {
     // How many harts there are, and which one boots, is said already.
     let is_known = |name: &str| matches!(name, "harts" | "boot_hart");
     let set = check.machine.set.iter().filter(|it| !is_known(&it.name));
-    let set: Vec<String> = set.map(|it| ValueNames::default().planted(it)).collect();
     let given = check.machine.controls.iter().map(|it| format!("{} = {}", shown(&it.name), it.value));
-    let set: Vec<String> = set.into_iter().chain(given).collect();
+    let set: Vec<String> = set.map(|it| ValueNames::default().planted(it)).chain(given).collect();
     if !set.is_empty() {
         text.push_str(&paragraph(&format!("Set before the first instruction: {}.", comma(&set)), 0, width));
     }

@@ -202,20 +202,17 @@ impl Drawing<'_> {
             let garbage: Vec<String> = self.example.garbage.iter().map(|it| self.names.planted(it)).collect();
             texts.push(("garbage", format!("Garbage: {}.", comma(&garbage))));
         }
-        for (class, text) in texts {
-            for line in wrapped(&text, characters(room).max(20)) {
-                self.canvas.text(16, self.y, class, Anchor::Start, &line);
-                self.y += LINE;
-            }
-        }
         let mut legend =
             "A band is a word: what it holds, in the colour of the hart that wrote it.".to_owned();
         if self.example.steps.iter().any(|step| step.overtakes > 0) {
             legend.push_str(" Dashed: performed before an older instruction of the same hart.");
         }
-        for line in wrapped(&legend, characters(room).max(20)) {
-            self.canvas.text(16, self.y, "faint", Anchor::Start, &line);
-            self.y += LINE;
+        texts.push(("faint", legend));
+        for (class, text) in texts {
+            for line in wrapped(&text, characters(room).max(20)) {
+                self.canvas.text(16, self.y, class, Anchor::Start, &line);
+                self.y += LINE;
+            }
         }
         self.y += 6;
     }
@@ -396,10 +393,8 @@ impl Drawing<'_> {
         let text = if whose == Some("garbage") { "inside garbage" } else { "inside" };
         self.canvas.text(middle, held.from + 14, text, Anchor::Middle, &cut(&held.value));
         // Who looks at the end of a long band has not seen its beginning.
-        let mut again = held.from + AGAIN;
-        while again + LINE < to {
+        for again in (held.from + AGAIN..to - LINE).step_by(AGAIN as usize) {
             self.canvas.text(middle, again, text, Anchor::Middle, &cut(&held.value));
-            again += AGAIN;
         }
         if let Some(whose) = whose.filter(|_| to - held.from >= 2 * LINE + 2) {
             self.canvas.text(middle, held.from + 14 + LINE, text, Anchor::Middle, whose);
@@ -413,13 +408,12 @@ impl Drawing<'_> {
             self.canvas.block((x - width / 2, y), width, HEAD - 10, &format!("{} solid", colour(hart)));
             self.canvas.text(x, y + 16, "head", Anchor::Middle, &name);
         }
-        for (word, middle) in self.plan.bands.iter().enumerate() {
-            if let Some(middle) = middle {
-                let name = shown(&self.words[word].name);
-                self.canvas.open(&format!("{name} at {:#x}", self.words[word].bytes.start));
-                self.canvas.text(*middle, y + 16, "", Anchor::Middle, &cut(&name));
-                self.canvas.close();
-            }
+        for (word, middle) in self.words.iter().zip(&self.plan.bands) {
+            let Some(middle) = middle else { continue };
+            let name = shown(&word.name);
+            self.canvas.open(&format!("{name} at {:#x}", word.bytes.start));
+            self.canvas.text(*middle, y + 16, "", Anchor::Middle, &cut(&name));
+            self.canvas.close();
         }
     }
 
@@ -440,10 +434,8 @@ impl Drawing<'_> {
                 (false, true) => self.canvas.repeat(x, self.y + 13, &colour),
                 (false, false) => self.canvas.dot(x, self.y + 12, &colour),
             }
-            let mut y = self.y + 32;
-            for line in lines {
-                self.canvas.text(x, y, "inside", Anchor::Middle, &line);
-                y += LINE;
+            for (line, y) in lines.iter().zip((self.y + 32..).step_by(LINE as usize)) {
+                self.canvas.text(x, y, "inside", Anchor::Middle, line);
             }
             self.canvas.close();
             lowest = lowest.max(self.y + height);
@@ -504,9 +496,8 @@ fn bar(count: usize) -> String {
 }
 
 fn cut(name: &str) -> String {
-    if name.chars().count() <= LONGEST {
-        return name.to_owned();
+    match name.char_indices().nth(LONGEST - 1) {
+        Some((end, _)) if name.chars().count() > LONGEST => format!("{}…", &name[..end]),
+        _ => name.to_owned(),
     }
-    let kept: String = name.chars().take(LONGEST - 1).collect();
-    format!("{kept}…")
 }

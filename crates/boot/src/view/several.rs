@@ -5,8 +5,8 @@ use super::steps;
 use super::words::{can, ended, machine, place, remark, retried, seconds, sentence};
 use crate::answer::{BootCheck, BootVerdict, Counterexample, Fault};
 use crate::axiomatic::Model;
-use tenbin_model::Order;
 use tenbin_model::words::{and, capitalised, comma, counted, semicolon};
+use tenbin_model::{Order, order};
 
 /// Machines that differ in nothing but the hart that boots, with one verdict.
 struct VerdictRow<'a> {
@@ -115,9 +115,7 @@ fn verdict(check: &BootCheck) -> String {
 
 /// `0, 2`; `any` where it is true of every hart.
 fn boot_harts(boots: &[Option<u32>], harts: u32) -> String {
-    let mut known: Vec<u32> = boots.iter().copied().flatten().collect();
-    known.sort_unstable();
-    known.dedup();
+    let known: Vec<u32> = order::set(boots.iter().copied().flatten()).into_iter().collect();
     if known.is_empty() {
         "–".to_owned()
     } else if known.len() > 1 && known.iter().copied().eq(0..harts) {
@@ -129,18 +127,11 @@ fn boot_harts(boots: &[Option<u32>], harts: u32) -> String {
 
 /// Of every file each kind of fault once, by its shortest run; then what was refused, and why.
 pub(super) fn files(checks: &[BootCheck], width: usize) -> String {
-    let mut text = String::new();
-    let mut files: Vec<&str> = Vec::new();
+    let mut files: Vec<(&str, Vec<&BootCheck>)> = Vec::new();
     for check in checks {
-        if !files.contains(&check.file.as_str()) {
-            files.push(&check.file);
-        }
+        put(&mut files, &*check.file, check);
     }
-    for file in files {
-        let checks: Vec<&BootCheck> = checks.iter().filter(|check| check.file == file).collect();
-        text.push_str(&of_file(&checks, width));
-    }
-    text
+    files.iter().map(|(_, checks)| of_file(checks, width)).collect()
 }
 
 type CheckedRun<'a> = (&'a BootCheck, &'a Counterexample);
@@ -152,25 +143,21 @@ fn of_file(checks: &[&BootCheck], width: usize) -> String {
         let (file, machine) = (shown(&check.file), machine(&check.machine));
         let places: Vec<&BootCheck> = with.iter().map(|(check, _)| *check).collect();
         let on = machines_of(&places, checks);
+        let summary = format!(
+            "{}: {file} {} {on}. The shortest run has {}, with {machine}. {}",
+            capitalised(fault.name()),
+            can(fault),
+            counted(example.steps.len(), "step"),
+            sentence(example)
+        );
         text.push('\n');
-        text.push_str(&paragraph(
-            &format!(
-                "{}: {file} {} {on}. The shortest run has {}, with {machine}. {}",
-                capitalised(fault.name()),
-                can(fault),
-                counted(example.steps.len(), "step"),
-                sentence(example)
-            ),
-            0,
-            width,
-        ));
+        text.push_str(&paragraph(&summary, 0, width));
         text.push_str(&steps::run(example, width));
     }
     let mut beside = String::new();
-    for (_, with) in kinds(checks, |check| check.verdict.remarks()) {
-        if let Some((check, example)) = shortest(&with) {
-            beside.push_str(&remark(&format!("Remark on {}", shown(&check.file)), example, width));
-        }
+    let remarks = kinds(checks, |check| check.verdict.remarks());
+    for (check, example) in remarks.iter().filter_map(|(_, with)| shortest(with)) {
+        beside.push_str(&remark(&format!("Remark on {}", shown(&check.file)), example, width));
     }
     beside.push_str(&retried(checks, width));
     for (why, refused) in refusals(checks) {
@@ -189,14 +176,19 @@ fn kinds<'a>(
         checks.iter().flat_map(|&check| of(check).iter().map(move |example| (check, example))).collect();
     // Stable: what was asked first stays first.
     all.order_by_key(|(_, example)| example.fault);
-    let mut kinds: Vec<(Fault, Vec<CheckedRun<'a>>)> = Vec::new();
+    let mut kinds = Vec::new();
     for run in all {
-        match kinds.last_mut() {
-            Some((fault, runs)) if *fault == run.1.fault => runs.push(run),
-            _ => kinds.push((run.1.fault, vec![run])),
-        }
+        put(&mut kinds, run.1.fault, run);
     }
     kinds
+}
+
+/// Puts a value beside the others of its key; keys stand in the order in which they come up.
+fn put<K: PartialEq, V>(groups: &mut Vec<(K, Vec<V>)>, key: K, value: V) {
+    match groups.iter_mut().find(|(other, _)| *other == key) {
+        Some((_, values)) => values.push(value),
+        None => groups.push((key, vec![value])),
+    }
 }
 
 /// The run with the fewest steps; of several, one in order, and the one that was asked about first.
@@ -205,12 +197,10 @@ fn shortest<'a>(runs: &[CheckedRun<'a>]) -> Option<CheckedRun<'a>> {
 }
 
 fn refusals<'a>(checks: &[&'a BootCheck]) -> Vec<(&'a str, Vec<&'a BootCheck>)> {
-    let mut refusals: Vec<(&str, Vec<&BootCheck>)> = Vec::new();
+    let mut refusals = Vec::new();
     for &check in checks {
-        let BootVerdict::Refused { why } = &check.verdict else { continue };
-        match refusals.iter_mut().find(|(other, _)| other == why) {
-            Some((_, refused)) => refused.push(check),
-            None => refusals.push((why, vec![check])),
+        if let BootVerdict::Refused { why } = &check.verdict {
+            put(&mut refusals, &**why, check);
         }
     }
     refusals
@@ -225,7 +215,7 @@ fn machines_of(some: &[&BootCheck], all: &[&BootCheck]) -> String {
         };
     }
     // Machines that differ in their memory, and then those that differ in how many harts they have.
-    let mut by_harts: Vec<(u32, String, Vec<String>)> = Vec::new();
+    let mut by_harts = Vec::new();
     let mut seen: Vec<(u32, Model)> = Vec::new();
     for check in some {
         let (harts, memory) = (check.machine.harts, check.machine.memory);
@@ -238,23 +228,16 @@ fn machines_of(some: &[&BootCheck], all: &[&BootCheck]) -> String {
             here.map(|it| it.machine.boot_hart).collect()
         };
         let boots = which(&boots(some), &boots(all), harts);
-        match by_harts.iter_mut().find(|(other, also, _)| (*other, also) == (harts, &boots)) {
-            Some((.., memories)) => memories.push(memory.to_string()),
-            None => by_harts.push((harts, boots, vec![memory.to_string()])),
-        }
+        put(&mut by_harts, (harts, boots), memory);
     }
-    let mut groups: Vec<(Vec<String>, String, Vec<String>)> = Vec::new();
-    for (harts, boots, memories) in by_harts {
-        match groups.iter_mut().find(|(_, other, also)| (other, also) == (&boots, &memories)) {
-            Some((several, ..)) => several.push(harts.to_string()),
-            None => groups.push((vec![harts.to_string()], boots, memories)),
-        }
+    let mut groups = Vec::new();
+    for ((harts, boots), memories) in by_harts {
+        put(&mut groups, (boots, memories), harts);
     }
-    let groups: Vec<String> = groups
-        .into_iter()
-        .map(|(harts, boots, memories)| format!("{} harts{boots}: {}", and(&harts), and(&memories)))
-        .collect();
-    format!("on {} of {} machines ({})", some.len(), all.len(), semicolon(&groups))
+    let groups = groups
+        .iter()
+        .map(|((boots, memories), harts)| format!("{} harts{boots}: {}", and(harts), and(memories)));
+    format!("on {} of {} machines ({})", some.len(), all.len(), semicolon(groups))
 }
 
 /// Which of the boot harts that were asked about; nothing if all of them.

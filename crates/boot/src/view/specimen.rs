@@ -24,6 +24,13 @@ impl Script {
         Self { symbols: symbols.to_vec(), memory: BTreeMap::new(), garbage: Vec::new(), steps: Vec::new() }
     }
 
+    /// With the symbols that all firmware has, and these.
+    fn of(own: &[(u64, &'static str)]) -> Self {
+        let mut symbols = [&ALL, own].concat();
+        symbols.sort_unstable();
+        Self::new(&symbols)
+    }
+
     pub(super) fn file(mut self, word: &str, value: u64) -> Self {
         let address = self.address(word);
         self.memory.insert(address, (value, Writer::File));
@@ -33,54 +40,34 @@ impl Script {
     pub(super) fn garbage(mut self, word: &str, value: u64) -> Self {
         let address = self.address(word);
         self.memory.insert(address, (value, Writer::Garbage));
-        self.garbage.push(Planted {
-            address: Hex(address),
-            name: self.name(address),
-            bytes: 8,
-            value: Hex(value),
-        });
+        self.garbage.push(planted(address, &self.name(address), value));
         self
     }
 
     pub(super) fn read(&mut self, hart: u32, at: CodePlace, word: &str) -> &mut Self {
         let address = self.address(word);
         let (value, from) = self.memory[&address];
-        let action = BootAction::Read {
-            address: Hex(address),
-            name: self.name(address),
-            bytes: 8,
-            value: Hex(value),
-            from,
-        };
-        self.step(hart, at, action)
+        let (address, name, value) = (Hex(address), self.name(address), Hex(value));
+        self.step(hart, at, BootAction::Read { address, name, bytes: 8, value, from })
     }
 
     pub(super) fn write(&mut self, hart: u32, at: CodePlace, word: &str, value: u64) -> &mut Self {
         let address = self.address(word);
         self.memory.insert(address, (value, Writer::Step(self.steps.len())));
-        let action = BootAction::Wrote {
-            address: Hex(address),
-            name: self.name(address),
-            bytes: 8,
-            value: Hex(value),
-        };
-        self.step(hart, at, action)
+        let (address, name, value) = (Hex(address), self.name(address), Hex(value));
+        self.step(hart, at, BootAction::Wrote { address, name, bytes: 8, value })
     }
 
     pub(super) fn swap(&mut self, hart: u32, at: CodePlace, word: &str, value: u64) -> &mut Self {
         let address = self.address(word);
         let (read, from) = self.memory[&address];
         self.memory.insert(address, (value, Writer::Step(self.steps.len())));
-        let name = self.name(address);
-        let action = BootAction::Swapped {
-            address: Hex(address),
-            name,
-            bytes: 8,
-            read: Some(Hex(read)),
-            value: Hex(value),
-            from,
-        };
-        self.step(hart, at, action)
+        let (address, name, value) = (Hex(address), self.name(address), Hex(value));
+        self.step(
+            hart,
+            at,
+            BootAction::Swapped { address, name, bytes: 8, read: Some(Hex(read)), value, from },
+        )
     }
 
     pub(super) fn step(
@@ -153,7 +140,13 @@ impl Script {
     }
 }
 
-const ONE_FLAG: [(u64, &str); 15] = [
+/// A word of 8 bytes that holds this at first.
+fn planted(address: u64, name: &str, value: u64) -> Planted {
+    Planted { address: Hex(address), name: name.to_owned(), bytes: 8, value: Hex(value) }
+}
+
+/// Symbols of all of them.
+const ALL: [(u64, &str); 11] = [
     (0x8000_0000, "_start"),
     (0x8000_0018, "primary"),
     (0x8000_0028, "clear"),
@@ -163,30 +156,24 @@ const ONE_FLAG: [(u64, &str); 15] = [
     (0x8000_0060, "arrived"),
     (0x8000_006e, "start_all"),
     (0x8000_00a8, "secondary"),
+    (0x8000_1000, "start_argument"),
+    (0x8000_1040, "start_stack"),
+];
+/// Those of `one_flag.elf`.
+const ONE_FLAG: [(u64, &str); 6] = [
     (0x8000_00d4, "start_hart"),
     (0x8000_0100, "tell"),
     (0x8000_0108, "harts"),
     (0x8000_0110, "boot_hart"),
-    (0x8000_1000, "start_argument"),
-    (0x8000_1040, "start_stack"),
+    (0x8000_1048, "wake_flag"),
+    (0x8000_1080, "stacks"),
 ];
-/// Symbols of `two_flags.elf` and `wake_kept.elf`; the flag lies elsewhere.
-const TWO_FLAGS: [(u64, &str); 18] = [
-    (0x8000_0000, "_start"),
-    (0x8000_0018, "primary"),
-    (0x8000_0028, "clear"),
-    (0x8000_0044, "cleared"),
-    (0x8000_004c, "all_arrived"),
-    (0x8000_004e, "started"),
-    (0x8000_0060, "arrived"),
-    (0x8000_006e, "start_all"),
-    (0x8000_00a8, "secondary"),
+/// Those of `two_flags.elf` and `wake_kept.elf`; the flag lies elsewhere.
+const TWO_FLAGS: [(u64, &str); 7] = [
     (0x8000_00f0, "start_hart"),
     (0x8000_0124, "tell"),
     (0x8000_0138, "harts"),
     (0x8000_0140, "boot_hart"),
-    (0x8000_1000, "start_argument"),
-    (0x8000_1040, "start_stack"),
     (0x8000_1048, "boot_flag"),
     (0x8000_1080, "stacks"),
     (0x8000_1880, "wake_flag"),
@@ -200,12 +187,8 @@ fn asks(script: &mut Script, hart: u32) {
 fn clears(script: &mut Script) {
     asks(script, 0);
     for word in 0..10 {
-        script.write(
-            0,
-            (0x8000_003c, "start.S:55", "sd zero,0(t0)"),
-            &format!("start_argument+{}", 8 * word),
-            0,
-        );
+        let word = format!("start_argument+{}", 8 * word);
+        script.write(0, (0x8000_003c, "start.S:55", "sd zero,0(t0)"), &word, 0);
     }
     script.event(".bss is clear");
     for (pc, instruction, slot, value) in [
@@ -221,9 +204,7 @@ fn clears(script: &mut Script) {
 
 /// The hang of `one_flag` with two harts: the flag holds 1 by chance.
 pub(super) fn garbage_starts_a_hart() -> Counterexample {
-    let mut symbols = ONE_FLAG.to_vec();
-    symbols.extend([(0x8000_1048, "wake_flag"), (0x8000_1080, "stacks")]);
-    let mut script = Script::new(&symbols)
+    let mut script = Script::of(&ONE_FLAG)
         .file("boot_hart", 0)
         .file("harts", 2)
         .garbage("start_argument+8", 0x5eed_0000_0000_0001)
@@ -251,15 +232,11 @@ pub(super) fn garbage_starts_a_hart() -> Counterexample {
 
 /// The hang of `wake_kept` with three harts: the late hart 2 wipes out what hart 1 answered.
 pub(super) fn an_answer_is_wiped_out() -> Counterexample {
-    let mut script = Script::new(&TWO_FLAGS).file("boot_hart", 0).file("harts", 3);
+    let mut script = Script::of(&TWO_FLAGS).file("boot_hart", 0).file("harts", 3);
     let it = &mut script;
     clears(it);
-    it.write(0, (0x8000_0102, "two_flags.c:15", "sd a3,0(a4)"), "start_argument+8", 0x101).write(
-        0,
-        (0x8000_011a, "two_flags.c:16", "sd a5,0(a4)"),
-        "start_stack",
-        0x8000_1280,
-    );
+    it.write(0, (0x8000_0102, "two_flags.c:15", "sd a3,0(a4)"), "start_argument+8", 0x101);
+    it.write(0, (0x8000_011a, "two_flags.c:16", "sd a5,0(a4)"), "start_stack", 0x8000_1280);
     asks(it, 1);
     it.write(1, (0x8000_00b2, "two_flags.S:10", "sd t1,0(t0)"), "wake_flag", u64::MAX)
         .write(1, (0x8000_00be, "two_flags.S:12", "sd zero,0(t0)"), "boot_flag", 0)
@@ -288,7 +265,7 @@ pub(super) fn an_answer_is_wiped_out() -> Counterexample {
 
 /// RVWMO lets the boot hart's flag come before the stack pointer that it speaks of.
 pub(super) fn the_flag_comes_before_the_stack() -> Counterexample {
-    let mut script = Script::new(&TWO_FLAGS).file("boot_hart", 0).file("harts", 2);
+    let mut script = Script::of(&TWO_FLAGS).file("boot_hart", 0).file("harts", 2);
     let it = &mut script;
     clears(it);
     asks(it, 1);
@@ -314,20 +291,9 @@ pub(super) fn the_flag_comes_before_the_stack() -> Counterexample {
 }
 
 pub(super) fn machine(harts: u32, boot_hart: u32, memory: Model) -> BootMachine {
-    let word = |address, name: &str, value: u32| Planted {
-        address: Hex(address),
-        name: name.to_owned(),
-        bytes: 8,
-        value: Hex(u64::from(value)),
-    };
-    BootMachine {
-        harts,
-        boot_hart: Some(boot_hart),
-        memory,
-        window: 8,
-        set: vec![word(0x8000_0138, "harts", harts), word(0x8000_0140, "boot_hart", boot_hart)],
-        controls: Vec::new(),
-    }
+    let word = |address, name, value: u32| planted(address, name, value.into());
+    let set = vec![word(0x8000_0138, "harts", harts), word(0x8000_0140, "boot_hart", boot_hart)];
+    BootMachine { harts, boot_hart: Some(boot_hart), memory, window: 8, set, controls: Vec::new() }
 }
 
 pub(super) fn check(file: &str, machine: BootMachine, verdict: BootVerdict) -> BootCheck {
@@ -346,7 +312,7 @@ pub(super) fn sound(window_full: bool) -> BootVerdict {
 }
 
 pub(super) fn lost() -> Counterexample {
-    let mut script = Script::new(&TWO_FLAGS).file("boot_hart", 0);
+    let mut script = Script::of(&TWO_FLAGS).file("boot_hart", 0);
     asks(&mut script, 1);
     script.write(1, (0x8000_00be, "two_flags.S:12", "sd zero,0(t0)"), "boot_flag", 2);
     script.ends(Fault::LostStore, "Hart 1 writes boot_flag = 2, which is still to be cleared", &[])
@@ -406,11 +372,8 @@ pub(super) fn long(harts: u32, steps: usize) -> Counterexample {
     ];
     let mut script = Script::new(&symbols).garbage("flag", 0xffff_fffe).garbage("<wait>", 7);
     let at = |index: usize| {
-        (
-            0x1000 + 4 * (index as u64 % 8),
-            if index.is_multiple_of(3) { "" } else { "own&.S:7" },
-            "amoswap.d.aqrl a0,a1,(a2)",
-        )
+        let source = if index.is_multiple_of(3) { "" } else { "own&.S:7" };
+        (0x1000 + 4 * (index as u64 % 8), source, "amoswap.d.aqrl a0,a1,(a2)")
     };
     for index in 0..steps {
         let hart = (index * 7 % harts as usize) as u32;

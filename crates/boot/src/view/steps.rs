@@ -25,11 +25,8 @@ pub(super) fn run(example: &Counterexample, width: usize) -> String {
     if early > 0 {
         let some = counted(early, "instruction");
         let is = if early == 1 { "is" } else { "are" };
-        text.push_str(&paragraph(
-            &format!("{some} {is} performed before older ones of the same hart."),
-            0,
-            width,
-        ));
+        let early = format!("{some} {is} performed before older ones of the same hart.");
+        text.push_str(&paragraph(&early, 0, width));
     }
     if !example.steps.is_empty() {
         text.push('\n');
@@ -79,11 +76,8 @@ fn steps(example: &Counterexample, names: &ValueNames, width: usize) -> String {
     }
     let mut text = table(&columns, &rows, width);
     if let Some(step) = example.repeats_from {
-        text.push_str(&paragraph(
-            &format!("↻ From step {step} on, all of this is repeated for ever."),
-            2,
-            width,
-        ));
+        let again = format!("↻ From step {step} on, all of this is repeated for ever.");
+        text.push_str(&paragraph(&again, 2, width));
     }
     text
 }
@@ -180,11 +174,9 @@ pub(super) fn unseen(range: &Range<usize>, example: &Counterexample, names: &Val
 }
 
 fn ends(ends: &[HartEnd], hang: bool, width: usize) -> String {
-    let columns = [
-        Column { title: if hang { "for ever" } else { "then" }, figures: false, least: 8 },
-        Column { title: "where", figures: false, least: 12 },
-        Column { title: "what it does", figures: false, least: 16 },
-    ];
+    let column = |title, least| Column { title, figures: false, least };
+    let head = if hang { "for ever" } else { "then" };
+    let columns = [column(head, 8), column("where", 12), column("what it does", 16)];
     let row =
         |(hart, end): (usize, &HartEnd)| vec![format!("hart {hart}"), shown(&end.place), shown(&end.doing)];
     table(&columns, &ends.iter().enumerate().map(row).collect::<Vec<_>>(), width)

@@ -101,18 +101,8 @@ impl Canvas {
 }
 
 fn escaped(text: &str) -> String {
-    let mut safe = String::new();
-    for character in shown(text).chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
-        }
-    }
-    safe
+    let entities = [('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;"), ('\'', "&#39;")];
+    entities.iter().fold(shown(text), |text, (character, entity)| text.replace(*character, entity))
 }
 
 /// Colours: of harts those of Okabe and Ito (Color Universal Design, 2008), which differ for colour-blind

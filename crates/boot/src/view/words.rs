@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::order;
 use tenbin_model::unit::three_digits;
-use tenbin_model::words::{and, counted};
+use tenbin_model::words::{and, counted, plural};
 
 use super::grid::{TOGETHER, paragraph, shown};
 use crate::answer::{BootCheck, BootMachine, BootPlace, Counterexample, Effort, Fault, Hex, Planted};
@@ -67,20 +67,14 @@ impl ValueNames {
             4 => u64::from((value as u32).wrapping_neg()),
             _ => value.wrapping_neg(),
         };
-        if value < SMALL {
-            return value.to_string();
-        }
-        if negative < SMALL {
-            return format!("-{negative}");
-        }
-        if let Some(name) = self.values.get(&value) {
-            return name.clone();
-        }
         let below = self.symbols.range(..=value).next_back().filter(|(start, _)| value - *start < REACH);
-        match below {
-            Some((start, name)) if value == *start => name.clone(),
-            Some((start, name)) => format!("{name}+{}", value - start),
-            None => format!("{value:#x}"),
+        match (self.values.get(&value), below) {
+            _ if value < SMALL => value.to_string(),
+            _ if negative < SMALL => format!("-{negative}"),
+            (Some(name), _) => name.clone(),
+            (_, Some((start, name))) if value == *start => name.clone(),
+            (_, Some((start, name))) => format!("{name}+{}", value - start),
+            _ => format!("{value:#x}"),
         }
     }
 
@@ -106,7 +100,7 @@ pub(super) fn machine(machine: &BootMachine) -> String {
 
 /// `31000 states, 1.23 s`.
 pub(super) fn cost(effort: &Effort) -> String {
-    let states = if effort.states == 1 { "state" } else { "states" };
+    let states = plural(effort.states as usize, "state");
     format!("{}{TOGETHER}{states}, {}{TOGETHER}s", effort.states, seconds(effort.seconds))
 }
 

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use program::{Chance, Mark, Place, Program, Scope, Statement, Target};
+use program::{Access, Chance, Kind, Mark, Place, Program, Scope, Statement, Target};
 use reference::Bits;
 use tenbin_boot::axiomatic::{self, Limits, Model, NoAnswer, Refusal};
 use tenbin_boot::litmus::Test;
@@ -196,11 +196,13 @@ fn a_campaign_of_this_size_sees_a_bit_that_is_read_wrongly() {
 /// coherence.
 #[test]
 fn the_second_reading_knows_the_classics() {
-    let plain = Mark { aq: false, rl: false };
     let place = Place { bytes: 4, signed: true, pointer: false };
-    let store = |at| Statement::Store { source: 22, bytes: 4, target: Target::Place(at), mark: plain };
-    let load =
-        |rd, at| Statement::Load { rd, bytes: 4, signed: true, target: Target::Place(at), mark: plain };
+    let access = |kind, rd, source, at| {
+        let (target, mark) = (Target::Place(at), Mark::default());
+        Statement::Access(Access { kind, rd, source, bytes: 4, target, mark })
+    };
+    let store = |at| access(Kind::Store, 0, 22, at);
+    let load = |rd, at| access(Kind::Load { signed: true }, rd, 0, at);
     let one = || Statement::Number { rd: 22, value: 1 };
     let fence = || Statement::Fence(Some(("rw", "rw")));
     let count = |harts: Vec<Vec<Statement>>| {

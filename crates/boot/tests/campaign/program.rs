@@ -38,7 +38,7 @@ pub(crate) struct Place {
 }
 
 /// `.aq` and `.rl`, as they are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) aq: bool,
     pub(crate) rl: bool,
@@ -56,14 +56,31 @@ pub(crate) enum Target {
 pub(crate) const AMOS: &[&str] =
     &["amoswap", "amoadd", "amoxor", "amoand", "amoor", "amomin", "amomax", "amominu", "amomaxu"];
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Load { signed: bool },
+    Store,
+    Reserve,
+    Conditional,
+    Amo(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    pub(crate) kind: Kind,
+    /// The register that takes what is read, or whether it succeeds; x0 for a store.
+    pub(crate) rd: u8,
+    /// The register that is stored; x0 for what only loads.
+    pub(crate) source: u8,
+    pub(crate) bytes: u32,
+    pub(crate) target: Target,
+    pub(crate) mark: Mark,
+}
+
 /// A line of a hart, or two that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement {
-    Load { rd: u8, bytes: u32, signed: bool, target: Target, mark: Mark },
-    Store { source: u8, bytes: u32, target: Target, mark: Mark },
-    Reserve { rd: u8, bytes: u32, target: Target, mark: Mark },
-    Conditional { rd: u8, source: u8, bytes: u32, target: Target, mark: Mark },
-    Amo { op: &'static str, rd: u8, source: u8, bytes: u32, target: Target, mark: Mark },
+    Access(Access),
     // `li`
     Number { rd: u8, value: i64 },
     // `xor rd,from,from` and `ori rd,rd,value`: a number that depends on a register.
@@ -177,10 +194,7 @@ fn hart(chance: &mut Chance, scope: Scope, places: &[Place], most: usize, chaine
 
 fn writes(line: &Statement) -> Option<u8> {
     match *line {
-        Statement::Load { rd, .. }
-        | Statement::Reserve { rd, .. }
-        | Statement::Conditional { rd, .. }
-        | Statement::Amo { rd, .. }
+        Statement::Access(Access { rd, .. })
         | Statement::Number { rd, .. }
         | Statement::Dependent { rd, .. }
         | Statement::Copy { rd, .. } => Some(rd),
@@ -199,7 +213,7 @@ impl Draft<'_> {
 
     fn mark(&mut self) -> Mark {
         if self.chance.once_in(2) {
-            return Mark { aq: false, rl: false };
+            return Mark::default();
         }
         Mark { aq: self.chance.once_in(2), rl: self.chance.once_in(2) }
     }
@@ -242,39 +256,40 @@ impl Draft<'_> {
             return self.pointer_step(target, mark);
         }
         let bytes = place.bytes;
-        let kind = match (bytes >= 4, chained) {
+        let none = Access { kind: Kind::Store, rd: 0, source: 0, bytes, target, mark };
+        let choice = match (bytes >= 4, chained) {
             (true, true) => self.chance.of(&[2, 2, 2, 3, 4, 5]),
             (true, false) => self.chance.of(&[0, 0, 0, 1, 1, 1, 2, 3, 4, 5, 6]),
             (false, _) => self.chance.below(2),
         };
-        match kind {
+        match choice {
             0 => {
                 let rd = self.result();
                 let signed = self.scope == Scope::Words || bytes == 8 || self.chance.once_in(2);
                 // Ordinary accesses are annotated by herd's leave only.
-                let mark = if self.chance.once_in(3) { mark } else { Mark { aq: false, rl: false } };
-                self.lines.push(Statement::Load { rd, bytes, signed, target, mark });
+                let mark = if self.chance.once_in(3) { mark } else { Mark::default() };
+                self.lines.push(Statement::Access(Access { kind: Kind::Load { signed }, rd, mark, ..none }));
                 self.last = Some(rd);
                 1
             }
             1 => {
                 let source = self.number(place);
-                let mark = if self.chance.once_in(3) { mark } else { Mark { aq: false, rl: false } };
-                self.lines.push(Statement::Store { source, bytes, target, mark });
+                let mark = if self.chance.once_in(3) { mark } else { Mark::default() };
+                self.lines.push(Statement::Access(Access { source, mark, ..none }));
                 1
             }
             2 | 3 => {
                 let source = self.number(place);
                 let rd = self.result();
                 let count = if self.scope == Scope::Words { AMOS.len() - 2 } else { AMOS.len() };
-                let op = self.chance.of(&AMOS[..count]);
-                self.lines.push(Statement::Amo { op, rd, source, bytes, target, mark });
+                let kind = Kind::Amo(self.chance.of(&AMOS[..count]));
+                self.lines.push(Statement::Access(Access { kind, rd, source, ..none }));
                 self.last = Some(rd);
                 1
             }
             6 => {
                 let rd = self.result();
-                self.lines.push(Statement::Reserve { rd, bytes, target, mark });
+                self.lines.push(Statement::Access(Access { kind: Kind::Reserve, rd, ..none }));
                 self.last = Some(rd);
                 1
             }
@@ -284,25 +299,26 @@ impl Draft<'_> {
                 let source = self.number(place);
                 let rd = self.result();
                 // Each of the four marks as often as the others.
-                let reserve = Mark { aq: self.chance.once_in(2), rl: self.chance.once_in(2) };
-                self.lines.push(Statement::Reserve { rd, bytes, target, mark: reserve });
+                let mark = Mark { aq: self.chance.once_in(2), rl: self.chance.once_in(2) };
+                let pair = Access { target, ..none };
+                self.lines.push(Statement::Access(Access { kind: Kind::Reserve, rd, mark, ..pair }));
                 let mut accesses = 2;
                 if self.chance.once_in(4) {
                     let other = self.chance.below(self.places.len());
                     let Place { bytes, pointer, .. } = self.places[other];
                     if !pointer {
-                        let (target, mark) = (Target::Place(other), Mark { aq: false, rl: false });
-                        if self.chance.once_in(2) {
-                            let rd = self.result();
-                            self.lines.push(Statement::Load { rd, bytes, signed: true, target, mark });
+                        let (target, mark) = (Target::Place(other), Mark::default());
+                        let between = if self.chance.once_in(2) {
+                            Access { kind: Kind::Load { signed: true }, rd: self.result(), ..none }
                         } else {
-                            self.lines.push(Statement::Store { source, bytes, target, mark });
-                        }
+                            Access { source, ..none }
+                        };
+                        self.lines.push(Statement::Access(Access { bytes, target, mark, ..between }));
                         accesses += 1;
                     }
                 }
                 let rd = self.result();
-                self.lines.push(Statement::Conditional { rd, source, bytes, target, mark });
+                self.lines.push(Statement::Access(Access { kind: Kind::Conditional, rd, source, ..pair }));
                 self.last = Some(rd);
                 accesses
             }
@@ -311,13 +327,14 @@ impl Draft<'_> {
 
     /// An address is loaded, or stored.
     fn pointer_step(&mut self, target: Target, mark: Mark) -> usize {
+        let store = Access { kind: Kind::Store, rd: 0, source: 0, bytes: 8, target, mark };
         if self.chance.once_in(2) {
             let rd = self.result();
-            self.lines.push(Statement::Load { rd, bytes: 8, signed: true, target, mark });
+            self.lines.push(Statement::Access(Access { kind: Kind::Load { signed: true }, rd, ..store }));
             (self.last, self.pointer) = (Some(rd), Some(rd));
         } else {
             let source = ADDRESSES + self.chance.below(2) as u8;
-            self.lines.push(Statement::Store { source, bytes: 8, target, mark });
+            self.lines.push(Statement::Access(Access { source, ..store }));
         }
         1
     }
@@ -366,31 +383,25 @@ impl Program {
 fn column(lines: &[Statement]) -> Vec<String> {
     let mut column = Vec::new();
     let mut labels: Vec<(usize, String)> = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
+    let named = |labels: &[(usize, String)], index: usize| {
         let here = labels.iter().filter(|(at, _)| *at == index);
-        let label = here.map(|(_, label)| format!("{label}: ")).collect::<String>();
+        here.map(|(_, label)| format!("{label}: ")).collect::<String>()
+    };
+    for (index, line) in lines.iter().enumerate() {
+        let label = named(&labels, index);
         let first = column.len();
         match line {
-            Statement::Load { rd, bytes, signed, target, mark } => {
-                let (at, suffix) = (address(&mut column, *target), suffix(*mark));
-                let unsigned = if *signed || *bytes == 8 { "" } else { "u" };
-                column.push(format!("l{}{unsigned}{suffix} x{rd},0(x{at})", letter(*bytes)));
-            }
-            Statement::Store { source, bytes, target, mark } => {
+            Statement::Access(Access { kind, rd, source, bytes, target, mark }) => {
                 let at = address(&mut column, *target);
-                column.push(format!("s{}{} x{source},0(x{at})", letter(*bytes), suffix(*mark)));
-            }
-            Statement::Reserve { rd, bytes, target, mark } => {
-                let at = address(&mut column, *target);
-                column.push(format!("lr.{}{} x{rd},0(x{at})", letter(*bytes), suffix(*mark)));
-            }
-            Statement::Conditional { rd, source, bytes, target, mark } => {
-                let at = address(&mut column, *target);
-                column.push(format!("sc.{}{} x{rd},x{source},0(x{at})", letter(*bytes), suffix(*mark)));
-            }
-            Statement::Amo { op, rd, source, bytes, target, mark } => {
-                let at = address(&mut column, *target);
-                column.push(format!("{op}.{}{} x{rd},x{source},(x{at})", letter(*bytes), suffix(*mark)));
+                let (letter, mark) = (letter(*bytes), suffix(*mark));
+                column.push(match kind {
+                    Kind::Load { signed: false } if *bytes < 8 => format!("l{letter}u{mark} x{rd},0(x{at})"),
+                    Kind::Load { .. } => format!("l{letter}{mark} x{rd},0(x{at})"),
+                    Kind::Store => format!("s{letter}{mark} x{source},0(x{at})"),
+                    Kind::Reserve => format!("lr.{letter}{mark} x{rd},0(x{at})"),
+                    Kind::Conditional => format!("sc.{letter}{mark} x{rd},x{source},0(x{at})"),
+                    Kind::Amo(op) => format!("{op}.{letter}{mark} x{rd},x{source},(x{at})"),
+                });
             }
             Statement::Number { rd, value } => column.push(format!("li x{rd},{value}")),
             Statement::Dependent { rd, from, value } => {
@@ -409,8 +420,7 @@ fn column(lines: &[Statement]) -> Vec<String> {
         }
         column[first].insert_str(0, &label);
     }
-    let here = labels.iter().filter(|(at, _)| *at == lines.len());
-    let label = here.map(|(_, label)| format!("{label}: ")).collect::<String>();
+    let label = named(&labels, lines.len());
     if !label.is_empty() {
         column.push(format!("{label}li x31,0"));
     }

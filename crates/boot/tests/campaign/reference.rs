@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::program::{ADDRESSES, Mark, NAMES, Place, Program, Statement, Target, results};
+use super::program::{ADDRESSES, Access, Kind, Mark, NAMES, Place, Program, Statement, Target, results};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
@@ -130,10 +130,10 @@ fn ways(lines: &[Statement]) -> Vec<Way> {
                 go(at + 1, Choice::No, reserved);
                 go(at + 1 + over, Choice::Yes, reserved);
             }
-            Statement::Reserve { target, .. } => {
+            Statement::Access(Access { kind: Kind::Reserve, target, .. }) => {
                 to(target).into_iter().for_each(|(place, choice)| go(at + 1, choice, Some(place)));
             }
-            Statement::Conditional { target, .. } => {
+            Statement::Access(Access { kind: Kind::Conditional, target, .. }) => {
                 go(at + 1, Choice::No, None);
                 match target {
                     Target::Place(place) | Target::Depends { place, .. } if reserved == Some(place) => {
@@ -143,9 +143,7 @@ fn ways(lines: &[Statement]) -> Vec<Way> {
                     _ => {}
                 }
             }
-            Statement::Load { target, .. }
-            | Statement::Store { target, .. }
-            | Statement::Amo { target, .. } => {
+            Statement::Access(Access { target, .. }) => {
                 to(target).into_iter().for_each(|(_, choice)| go(at + 1, choice, reserved));
             }
             _ => go(at + 1, Choice::None, reserved),
@@ -280,16 +278,14 @@ impl<'a> Execution<'a> {
         let registers = self.until(begun, operation.hart, operation.step)?;
         let read = |register: u8| registers[usize::from(register)];
         let (line, _) = self.ways[operation.hart][operation.step];
-        match self.program.harts[operation.hart][line] {
-            Statement::Store { source, bytes, .. } | Statement::Conditional { source, bytes, .. } => {
-                Some(cut(read(source)?, bytes))
-            }
-            Statement::Amo { op, source, bytes, .. } => {
-                let old = begun.values[usize::from(store)].0?;
-                Some(cut(amo(op, bytes, cut(old, bytes), cut(read(source)?, bytes)), bytes))
-            }
-            _ => None,
-        }
+        let Statement::Access(Access { kind, source, bytes, .. }) = self.program.harts[operation.hart][line]
+        else {
+            return None;
+        };
+        let operand = cut(read(source)?, bytes);
+        let Kind::Amo(op) = kind else { return Some(operand) };
+        let old = begun.values[usize::from(store)].0?;
+        Some(cut(amo(op, bytes, cut(old, bytes), operand), bytes))
     }
 
     /// The registers of a hart in front of a step, as far as they are known. `None` where they contradict its
@@ -310,25 +306,21 @@ impl<'a> Execution<'a> {
                 _ => true,
             };
             let (rd, value) = match *line {
-                Statement::Load { rd, bytes, signed, target, .. } => {
-                    let value = begun.values[operations.next()?].0;
-                    (agrees(target).then_some(rd)?, value.map(|value| extend(value, bytes, signed)))
-                }
-                Statement::Reserve { rd, bytes, target, .. } | Statement::Amo { rd, bytes, target, .. } => {
-                    let value = begun.values[operations.next()?].0;
-                    (agrees(target).then_some(rd)?, value.map(|value| extend(value, bytes, true)))
-                }
-                Statement::Conditional { rd, .. } => {
+                Statement::Access(Access { kind: Kind::Conditional, rd, .. }) => {
                     let succeeds = choice == Choice::Yes;
                     if succeeds {
                         operations.next()?;
                     }
                     (rd, Some(u64::from(!succeeds)))
                 }
-                Statement::Store { target, .. } => {
-                    operations.next()?;
+                Statement::Access(Access { kind, rd, bytes, target, .. }) => {
+                    let value = begun.values[operations.next()?].0;
                     agrees(target).then_some(())?;
-                    continue;
+                    if kind == Kind::Store {
+                        continue;
+                    }
+                    let signed = kind != Kind::Load { signed: false };
+                    (rd, value.map(|value| extend(value, bytes, signed)))
                 }
                 Statement::Number { rd, value } => (rd, Some(value.cast_unsigned())),
                 Statement::Dependent { rd, value, .. } => (rd, Some(value.cast_unsigned())),
@@ -396,46 +388,29 @@ fn generate(
             (Target::Through(_), _) => 0,
         };
         let mut operation = Operation { hart, step, ..Operation::default() };
+        let mut written = 0;
         let is_memory = match lines[line] {
-            Statement::Load { target, mark, .. } => {
-                operation = Operation { loads: true, acquire: mark.aq, release: mark.rl, ..operation };
-                (operation.place, operation.address) = (to(target), from(target));
-                true
-            }
-            Statement::Store { source, target, mark, .. } => {
-                operation = Operation { stores: true, acquire: mark.aq, release: mark.rl, ..operation };
-                (operation.place, operation.address) = (to(target), from(target));
-                operation.data = depends[usize::from(source)];
-                true
-            }
-            Statement::Reserve { target, mark: Mark { aq, rl }, .. } => {
-                // "An AMO or LR instruction with aq set has an acquire-RCsc annotation"; rl counts only
-                // beside it.
-                let release = rl && (aq || bits == Bits::Literal);
-                operation = Operation { loads: true, acquire: aq, release, ..operation };
-                operation.consistent = aq || release;
-                (operation.place, operation.address) = (to(target), from(target));
-                reserved = Some(index);
-                true
-            }
-            Statement::Conditional { source, target, mark: Mark { aq, rl }, .. } => {
-                // "An AMO or SC instruction with rl set has a release-RCsc annotation"; aq counts only beside
+            Statement::Access(Access { kind, rd, source, target, mark: Mark { aq, rl }, .. }) => {
+                written = rd;
+                operation.loads = !matches!(kind, Kind::Store | Kind::Conditional);
+                operation.stores = !matches!(kind, Kind::Load { .. } | Kind::Reserve);
+                operation.atomic = matches!(kind, Kind::Conditional | Kind::Amo(_));
+                // "An AMO or LR instruction with aq set has an acquire-RCsc annotation. An AMO or SC
+                // instruction with rl set has a release-RCsc annotation": the other bit counts only beside
                 // it.
-                let acquire = aq && (rl || bits == Bits::Literal);
-                let pair = reserved.take();
-                operation = Operation { stores: true, acquire, release: rl, ..operation };
-                operation.consistent = acquire || rl;
-                operation = Operation { atomic: true, pair, ..operation };
+                let is_literal = bits == Bits::Literal;
+                operation.acquire = aq && (kind != Kind::Conditional || rl || is_literal);
+                operation.release = rl && (kind != Kind::Reserve || aq || is_literal);
+                let is_plain = matches!(kind, Kind::Load { .. } | Kind::Store);
+                operation.consistent = !is_plain && (operation.acquire || operation.release);
                 (operation.place, operation.address) = (to(target), from(target));
                 operation.data = depends[usize::from(source)];
-                choice == Choice::Yes
-            }
-            Statement::Amo { source, target, mark: Mark { aq, rl }, .. } => {
-                operation = Operation { loads: true, stores: true, atomic: true, ..operation };
-                operation = Operation { acquire: aq, release: rl, consistent: aq || rl, ..operation };
-                (operation.place, operation.address) = (to(target), from(target));
-                operation.data = depends[usize::from(source)];
-                true
+                match kind {
+                    Kind::Reserve => reserved = Some(index),
+                    Kind::Conditional => operation.pair = reserved.take(),
+                    _ => {}
+                }
+                kind != Kind::Conditional || choice == Choice::Yes
             }
             Statement::Branch { register, .. } => {
                 control |= depends[usize::from(register)];
@@ -454,12 +429,9 @@ fn generate(
                 false
             }
         };
-        if let Statement::Conditional { rd, .. } = lines[line]
-            && !is_memory
-        {
-            depends[usize::from(rd)] = 0;
-        }
         if !is_memory {
+            // Of a store-conditional that fails nothing depends; of all others nothing is written here.
+            depends[usize::from(written)] = 0;
             continue;
         }
         if model == Model::Tso {
@@ -470,18 +442,11 @@ fn generate(
             operation.release |= operation.stores;
             operation.consistent |= is_amo;
         }
-        let written = match lines[line] {
-            Statement::Load { rd, .. }
-            | Statement::Reserve { rd, .. }
-            | Statement::Conditional { rd, .. }
-            | Statement::Amo { rd, .. } => Some(rd),
-            _ => None,
-        };
         operation.before = preserved(&operations[first..], first, &operation, model, &fences, control);
         operations.push(operation);
-        if let Some(rd) = written {
-            depends[usize::from(rd)] = 1 << index;
-        }
+        depends[usize::from(written)] = 1 << index;
+        // On x0 nothing depends.
+        depends[0] = 0;
     }
 }
 

@@ -6,7 +6,7 @@ use super::super::{BootQuestion, CheckLimits, Landmarks, Refused, Report};
 use crate::axiomatic::Model;
 use crate::image::{Image, Segment};
 use crate::isa::decode::decode;
-use crate::isa::{Arithmetic, Atomic, Condition, CsrChange, CsrOperand, Instruction, Register, assembly};
+use crate::isa::{Arithmetic, Atomic, CsrOperand, Instruction, Register, assembly};
 
 /// Where the code begins, which can only be read.
 pub(super) const CODE: u64 = 0x1_0000;
@@ -65,21 +65,18 @@ impl Assembled {
         *self.labels.get(label).unwrap_or_else(|| panic!("no label {label}"))
     }
 
-    fn mark(&self, label: &str) -> Option<u64> {
-        self.labels.get(label).copied()
-    }
-
     /// A question in which labels are landmarks: `arrived`, `all_arrived`, `primary`, `started`, `cleared`,
     /// `tell`, `tell_all`.
     pub(super) fn question(&self, harts: u32, memory: Model) -> BootQuestion<'_> {
+        let mark = |label: &str| self.labels.get(label).copied();
         let landmarks = Landmarks {
-            arrived: self.mark("arrived").into_iter().collect(),
-            all_arrived: self.mark("all_arrived").into_iter().collect(),
-            primary: self.mark("primary"),
-            started: self.mark("started"),
-            tell: self.mark("tell").into_iter().collect(),
-            tell_all: self.mark("tell_all").into_iter().collect(),
-            cleared: self.mark("cleared"),
+            arrived: mark("arrived").into_iter().collect(),
+            all_arrived: mark("all_arrived").into_iter().collect(),
+            primary: mark("primary"),
+            started: mark("started"),
+            tell: mark("tell").into_iter().collect(),
+            tell_all: mark("tell_all").into_iter().collect(),
+            cleared: mark("cleared"),
             to_clear: Some((DATA + 0x80, DATA + SIZE)),
         };
         BootQuestion {
@@ -141,15 +138,7 @@ fn bits(instruction: &Instruction) -> u32 {
         }
         Instruction::Jalr { rd: to, base, offset } => low(offset) | rs1(base) | rd(to) | 0x67,
         Instruction::Branch { when, left, right, offset } => {
-            let when = match when {
-                Condition::Equal => 0,
-                Condition::NotEqual => 1,
-                Condition::Less => 4,
-                Condition::GreaterOrEqual => 5,
-                Condition::LessUnsigned => 6,
-                Condition::GreaterOrEqualUnsigned => 7,
-            };
-            let offset = offset as u32;
+            let (when, offset) = ([0, 1, 4, 5, 6, 7][when as usize], offset as u32);
             let high = (offset >> 12 & 1) << 31 | (offset >> 5 & 0x3f) << 25;
             let low = (offset >> 1 & 0xf) << 8 | (offset >> 11 & 1) << 7;
             high | rs2(right) | rs1(left) | when << 12 | low | 0x63
@@ -198,12 +187,7 @@ fn bits(instruction: &Instruction) -> u32 {
                 CsrOperand::Register(register) => (0, number(register)),
                 CsrOperand::Immediate(value) => (4, u32::from(value)),
             };
-            let change = match change {
-                CsrChange::Write => 1,
-                CsrChange::Set => 2,
-                CsrChange::Clear => 3,
-            };
-            u32::from(csr) << 20 | operand << 15 | (form | change) << 12 | rd(to) | 0x73
+            u32::from(csr) << 20 | operand << 15 | (form | (change as u32 + 1)) << 12 | rd(to) | 0x73
         }
         Instruction::Ecall => 0x73,
         Instruction::Ebreak => 0x10_0073,

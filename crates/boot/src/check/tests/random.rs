@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::super::program::Learned;
-use super::super::{CheckLimits, Extent, Refused, search_within};
+use super::super::{BootQuestion, CheckLimits, Extent, Refused, search_within};
 use super::assembled::{Assembled, DATA, SIZE};
 use crate::answer::Fault;
 use crate::axiomatic::Model;
@@ -119,22 +119,18 @@ enum Exploration {
 
 /// What comes of it; none where there are too many states.
 fn explored(
-    assembled: &Assembled,
-    harts: u32,
-    model: Model,
-    window: u32,
+    question: &BootQuestion<'_>,
     reduces: bool,
     has_own: bool,
 ) -> Result<Option<Exploration>, TestCaseError> {
-    let question = super::super::BootQuestion { window, ..assembled.question(harts, model) };
-    let mut learned = Learned::of(&question);
+    let mut learned = Learned::of(question);
     if !has_own {
         learned.shared = (DATA..DATA + SIZE).step_by(8).collect();
     }
     // It is asked now and then, so some that are let through have a few more.
     let stop = |states| states > if reduces { 2 * MOST_STATES } else { MOST_STATES };
     let limits = CheckLimits { bytes: 1 << 30, stop: Some(&stop) };
-    match search_within(&question, limits, &Extent::whole(reduces), &mut learned, &[]) {
+    match search_within(question, limits, &Extent::whole(reduces), &mut learned, &[]) {
         Ok(Some(report)) if report.whole => {
             let faults = report.findings.iter().map(|each| each.fault).collect();
             Ok(Some(Exploration::To { faults, compared: learned.compared }))
@@ -147,14 +143,11 @@ fn explored(
 
 /// The kinds of faults; none where there are too many states.
 fn faults_of(
-    assembled: &Assembled,
-    harts: u32,
-    model: Model,
-    window: u32,
+    question: &BootQuestion<'_>,
     reduces: bool,
     has_own: bool,
 ) -> Result<Option<BTreeSet<Fault>>, TestCaseError> {
-    match explored(assembled, harts, model, window, reduces, has_own)? {
+    match explored(question, reduces, has_own)? {
         Some(Exploration::To { faults, .. }) => Ok(Some(faults)),
         Some(Exploration::Mixed) => Err(TestCaseError::reject("parts of a word")),
         None => Ok(None),
@@ -169,9 +162,9 @@ fn compare(
     // Some words hold zeros, and nobody knows what the others hold.
     let assembled = Assembled::of(&text, &[0; 88][..if known == 3 { 88 } else { 4 * known }]);
     for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
-        let count = harts.len() as u32;
-        let Some(all) = explored(&assembled, count, model, window, false, true)? else { continue };
-        let Some(enough) = explored(&assembled, count, model, window, true, true)? else {
+        let question = BootQuestion { window, ..assembled.question(harts.len() as u32, model) };
+        let Some(all) = explored(&question, false, true)? else { continue };
+        let Some(enough) = explored(&question, true, true)? else {
             return Err(TestCaseError::fail(format!(
                 "{model}, window {window}: more states than all\n{text}"
             )));
@@ -180,7 +173,7 @@ fn compare(
         let Exploration::To { faults: all, .. } = all else { continue };
         // A hart's own words are nobody else's business. They take no room in the window, so more may be
         // found.
-        if let Some(shared) = faults_of(&assembled, count, model, window, false, false)? {
+        if let Some(shared) = faults_of(&question, false, false)? {
             prop_assert!(
                 if window < 8 { shared.is_subset(&all) } else { shared == all },
                 "own, {}, window {}, {} words known: {:?} and {:?}\n{}",
@@ -244,7 +237,7 @@ fn a_sleep_for_ever_is_found_by_few_steps_too() {
     let assembled = Assembled::of(text, &[0; 88]);
     for model in [Model::Sc, Model::Tso, Model::Rvwmo] {
         for reduces in [false, true] {
-            let faults_of = faults_of(&assembled, 3, model, 8, reduces, true).unwrap().unwrap();
+            let faults_of = faults_of(&assembled.question(3, model), reduces, true).unwrap().unwrap();
             assert!(faults_of.contains(&Fault::Livelock), "{model}, {reduces}: {faults_of:?}");
         }
     }
@@ -261,7 +254,7 @@ fn random_boots_are_of_many_kinds() {
         let harts = if number % 2 == 0 { message(random(2), random(2)) } else { [random(4), random(4)] };
         let assembled = Assembled::of(&text(&harts, 0, 9), &[0; 16]);
         let [Some(sc), Some(rvwmo)] = [Model::Sc, Model::Rvwmo]
-            .map(|model| faults_of(&assembled, 2, model, 8, false, true).unwrap_or(None))
+            .map(|model| faults_of(&assembled.question(2, model), false, true).unwrap_or(None))
         else {
             continue;
         };
@@ -314,8 +307,8 @@ fn what_was_once_found_by_chance_is_right() {
         let Some((model, fault, is_there)) = fault else { continue };
         let (noticed, started, known, window) = setting;
         let assembled = Assembled::of(&text(&harts, noticed, started), &[0; 88][..4 * known]);
-        let faults =
-            faults_of(&assembled, harts.len() as u32, model, window, is_there, true).unwrap().unwrap();
+        let question = BootQuestion { window, ..assembled.question(harts.len() as u32, model) };
+        let faults = faults_of(&question, is_there, true).unwrap().unwrap();
         assert_eq!(faults.contains(&fault), is_there, "{about}: {faults:?}");
     }
 }
