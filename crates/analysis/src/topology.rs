@@ -115,7 +115,8 @@ fn caches(machine: &Machine) -> Vec<String> {
             levels.iter().map(|(level, caches)| level_in_words(machine, *level, caches)).collect();
         let lines = lines(levels);
         // The words of one level may hold "and" themselves, hence the comma before the last.
-        format!("{} {}; {lines}{hedge}.", shows(*witness), words::clauses(shown))
+        let witness = words::capitalised(&witness.to_string());
+        format!("{witness} shows {}; {lines}{hedge}.", words::clauses(shown))
     };
     let mut sentences: Vec<String> = witnesses.iter().map(sentence).collect();
     let silent: Vec<&CpuPlace> =
@@ -141,15 +142,6 @@ fn join<'a>(alikes: &mut Vec<Alike<'a>>, place: &'a CpuPlace, cache: &'a Cache) 
     match alikes.iter_mut().find(|alike| (alike.size, alike.line) == (size, line)) {
         Some(alike) => alike.members.push(member),
         None => alikes.push(Alike { size, line, members: vec![member] }),
-    }
-}
-
-fn shows(witness: Witness) -> &'static str {
-    match witness {
-        Witness::Sysfs => "Sysfs shows",
-        Witness::Cpuid => "CPUID shows",
-        Witness::AuxiliaryVector => "The auxiliary vector shows",
-        Witness::DeviceTree => "The device tree shows",
     }
 }
 
@@ -201,15 +193,9 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
 
 /// `all lines have 64 B`, or which levels have which.
 fn lines(levels: &Levels) -> String {
-    let mut groups: Vec<(BTreeSet<Option<Bytes>>, Vec<String>)> = Vec::new();
-    for ((level, _), alikes) in levels {
-        let lines: BTreeSet<Option<Bytes>> = order::set(alikes.iter().map(|alike| alike.line));
-        let name = format!("L{level}");
-        match groups.iter_mut().find(|(known, _)| *known == lines) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((lines, vec![name])),
-        }
-    }
+    let groups = order::grouped(levels.iter().map(|((level, _), alikes)| {
+        (order::set(alikes.iter().map(|alike| alike.line)), format!("L{level}"))
+    }));
     let words = |lines: &BTreeSet<Option<Bytes>>| {
         let each = lines
             .iter()

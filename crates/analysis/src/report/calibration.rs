@@ -7,6 +7,7 @@ use tenbin_model::calibration::{
     WorkRates,
 };
 use tenbin_model::machine::Observed;
+use tenbin_model::order::grouped;
 use tenbin_model::words::capitalised;
 use tenbin_model::{Calibration, Effort, Order, Picoseconds, Purpose};
 
@@ -295,21 +296,12 @@ fn refused(rates: &Rates) -> String {
     };
     let mut text = match rates.refused.interval {
         Some(interval) => {
-            format!(
-                "{undecided}{} verdicts of any kind were refused ({}).",
-                counted(rates.refused),
-                range(interval)
-            )
+            let of = counted(rates.refused);
+            format!("{undecided}{of} verdicts of any kind were refused ({}).", range(interval))
         }
         None => "No verdict was asked for.".into(),
     };
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for unweighed in &rates.unweighed {
-        match reasons.iter_mut().find(|(why, _)| *why == unweighed.why) {
-            Some((_, names)) => names.push(named(unweighed)),
-            None => reasons.push((&unweighed.why, vec![named(unweighed)])),
-        }
-    }
+    let reasons = grouped(rates.unweighed.iter().map(|it| (&it.why, named(it))));
     if !reasons.is_empty() {
         let each = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names)));
         text.push_str(&format!(" Not weighed: {}.", semicolon(each)));

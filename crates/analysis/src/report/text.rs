@@ -2,6 +2,7 @@
 
 use tenbin_document::words::{and, comma, counted, percent};
 use tenbin_document::{Block, Document};
+use tenbin_model::order::grouped;
 use tenbin_model::unit::three_digits;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Cell, Descriptor, Finding, Order, Quantity, Report, Role, Trial, Verdict};
@@ -139,23 +140,16 @@ fn answered(trial: &Trial, summary: &[&Answer], answers: &[Answer]) -> Document 
     };
     document.space();
     let mut is_placed = false;
-    // One that was not measured says no more than that: it says it once for all of them.
-    let mut paragraphs: Vec<(String, usize)> = Vec::new();
-    for answer in summary {
+    let paragraphs = summary.iter().filter_map(|answer| {
         let whole = with_caveat(answer);
         let words = whole.strip_suffix(PLACEMENT).inspect(|_| is_placed = true).unwrap_or(&whole);
-        if is_drawn(answer) && words.trim_end() == answer.sentence {
-            continue;
-        }
-        let text = format!("{} {}", mark(answer), words.trim_end());
-        match paragraphs.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, times)) => *times += 1,
-            None => paragraphs.push((text, 1)),
-        }
-    }
-    for (mut text, times) in paragraphs {
-        if times > 1 {
-            text += &format!(" ({times} answers)");
+        let is_said = is_drawn(answer) && words.trim_end() == answer.sentence;
+        (!is_said).then(|| (format!("{} {}", mark(answer), words.trim_end()), ()))
+    });
+    // One that was not measured says no more than that: it says it once for all of them.
+    for (mut text, all) in grouped(paragraphs) {
+        if all.len() > 1 {
+            text += &format!(" ({} answers)", all.len());
         }
         document.push(Block::Paragraph { indent: 2, hang: 2, text });
     }
@@ -185,21 +179,15 @@ fn summed_up<'a>(
 
 /// What would decide the comparisons that were refused and of which tables say no more than that.
 fn left_open(rest: &[&Answer]) -> Document {
-    let mut remedies: Vec<(&str, usize)> = Vec::new();
     let weighed = rest.iter().filter(|answer| answer.evidence.is_some());
-    for refusal in weighed.filter_map(|answer| answer.refusal.as_ref()) {
-        match remedies.iter_mut().find(|(remedy, _)| *remedy == refusal.remedy) {
-            Some((_, count)) => *count += 1,
-            None => remedies.push((&refusal.remedy, 1)),
-        }
-    }
+    let remedies = grouped(weighed.filter_map(|answer| Some((&answer.refusal.as_ref()?.remedy, ()))));
     let mut document = Document::new();
     if !remedies.is_empty() {
         document.space();
     }
-    for (remedy, count) in remedies {
-        let comparisons = counted(count, "comparison");
-        let was = if count == 1 { "was" } else { "were" };
+    for (remedy, all) in remedies {
+        let comparisons = counted(all.len(), "comparison");
+        let was = if all.len() == 1 { "was" } else { "were" };
         document.paragraph(2, format!("In the tables {comparisons} {was} refused: {remedy}."));
     }
     document
