@@ -373,9 +373,15 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tenbin_model::profile::{Activity, OverheadPart};
+    use tenbin_model::profile::OverheadPart;
 
     use super::*;
+
+    pub(super) fn activity(name: &str, kind: Kind, count: u64, total: Picoseconds) -> Activity {
+        let (name, longest) = (name.into(), Picoseconds::ZERO);
+        let (split, histogram, wakers) = (None, Vec::new(), Vec::new());
+        Activity { name, kind, count, errors: 0, total, split, longest, histogram, wakers, in_flight: 0 }
+    }
 
     /// Of a million threads only some are kept; the time of all is that of what they did.
     #[test]
@@ -383,18 +389,7 @@ mod tests {
         let each = Picoseconds::from_nanos(100);
         let part = OverheadPart { event: Event::Call, count: 1000, each, between: Picoseconds::ZERO };
         let overhead = Overhead { parts: vec![part], total: Picoseconds::from_nanos(100_000) };
-        let activity = Activity {
-            name: "vfork".into(),
-            kind: Kind::Call,
-            count: 1000,
-            errors: 0,
-            total: Picoseconds::from_nanos(1_000_000),
-            split: None,
-            longest: Picoseconds::ZERO,
-            histogram: Vec::new(),
-            wakers: Vec::new(),
-            in_flight: 0,
-        };
+        let activity = activity("vfork", Kind::Call, 1000, Picoseconds::from_nanos(1_000_000));
         let profile = Profile { activities: vec![activity], more_threads: 1_000_000, ..Profile::default() };
         let sentence = observing(&overhead, &profile);
         assert!(sentence.contains("100 µs, 10 % of the time of its threads"), "{sentence}");
