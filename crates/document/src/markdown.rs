@@ -122,7 +122,7 @@ mod tests {
                 name: words.into(),
                 about: words.into(),
                 document,
-                samples: Vec::new(),
+                ..Section::default()
             }],
         }
     }
@@ -130,16 +130,10 @@ mod tests {
     /// Lines that are seen while everything is folded.
     fn seen(markdown: &str) -> usize {
         let mut inside = false;
-        let is_seen = |line: &&str| match *line {
-            "<details>" => {
-                inside = true;
-                true
-            }
-            "</details>" => {
-                inside = false;
-                false
-            }
-            _ => !inside,
+        let is_seen = |line: &&str| {
+            let was_inside = inside;
+            inside = *line == "<details>" || inside && *line != "</details>";
+            !was_inside
         };
         markdown.lines().filter(is_seen).count()
     }
@@ -161,9 +155,9 @@ mod tests {
             let visible = markdown.split("<pre>").next().unwrap_or_default();
             assert!(!visible.contains(forbidden), "{forbidden}: {markdown}");
         }
-        assert_eq!(markdown.matches("</pre>").count(), 2, "{markdown}");
-        assert_eq!(markdown.matches("<script").count(), 0, "{markdown}");
-        assert_eq!(markdown.matches("</details>").count(), 2, "{markdown}");
+        for (tag, count) in [("</pre>", 2), ("<script", 0), ("</details>", 2)] {
+            assert_eq!(markdown.matches(tag).count(), count, "{tag}: {markdown}");
+        }
     }
 
     #[test]
