@@ -30,15 +30,8 @@ fn weighed() -> Run {
         },
         Variant::sabotage("a command that fails", "it ends with another status than 0"),
     ];
-    trial.cells = vec![Cell {
-        arrangement: Arrangement::default(),
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples: vec![sample(0, 10, 0), sample(1, 4, 265), sample(0, 14, 1), sample(0, 12, 0)],
-        probes: Vec::new(),
-    }];
+    let samples = vec![sample(0, 10, 0), sample(1, 4, 265), sample(0, 14, 1), sample(0, 12, 0)];
+    trial.cells = vec![Cell { samples, ..Cell::unmeasured(Arrangement::default()) }];
     run
 }
 
