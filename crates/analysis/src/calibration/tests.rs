@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use tenbin_model::calibration::{Proportion, Rates, Unanswered, WorkRates};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Bytes, Interval, Pair, Picoseconds, Verdict};

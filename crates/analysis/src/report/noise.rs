@@ -1,10 +1,9 @@
 //! A diagnosis of a machine's noise as text.
 
-use tenbin_document::words::{comma, counted, first};
 use tenbin_document::{Block, Document};
 use tenbin_model::machine::{cpu_ranges, cpus_in_words};
 use tenbin_model::noise::{Diagnosis, Disturbance, Noise};
-use tenbin_model::words::{capitalised, semicolon};
+use tenbin_model::words::{capitalised, comma, counted, first, semicolon};
 
 /// What disturbs, first in a sentence, then one by one with what it does and the remedy; then what does not,
 /// and what cannot be seen.

@@ -253,7 +253,7 @@ pub fn checked(trial: &Trial, cells: &[Cell]) -> Document {
     let met = checks().filter(|check| !check.sabotage && check.met).count();
     let measured = checks().filter(|check| !check.sabotage).count();
     let caught = checks().filter(|check| check.sabotage && !check.met).count();
-    let each = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
+    let each = trial.descriptor.planted_faults().count();
     let planted = each * cells.iter().filter(|cell| !cell.checks.is_empty()).count();
     let summary = format!(
         "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
@@ -294,10 +294,8 @@ pub fn described(descriptor: &Descriptor) -> Document {
         Quantity::Lateness => "a sample is one firing".to_owned(),
         _ => format!("epochs of {}", descriptor.epoch),
     };
-    document.entry(
-        "scale",
-        format!("{sample}; equivalent means within {} %", three_digits(descriptor.margin * 100.0)),
-    );
+    let margin = three_digits(descriptor.margin * 100.0);
+    document.entry("scale", format!("{sample}; equivalent means within {margin} %"));
     document.space().line("variants");
     for variant in &descriptor.variants {
         let planted = if variant.role == Role::Sabotage { " (planted: must fail the check)" } else { "" };
@@ -339,10 +337,8 @@ pub fn compared(across: &Across) -> Document {
         document.paragraph(0, remark);
     }
     if !across.comparisons.is_empty() {
-        document.paragraph(
-            0,
-            "Ratios are compared and times are not: epochs of two runs were never interleaved.",
-        );
+        let remark = "Ratios are compared and times are not: epochs of two runs were never interleaved.";
+        document.paragraph(0, remark);
     }
     document
 }
@@ -360,18 +356,12 @@ pub fn over_processes(processes: &Processes) -> Document {
     }
     if !processes.not_ratios.is_empty() {
         let names = comma(&processes.not_ratios);
-        document.paragraph(
-            0,
-            format!("No ratio, and so no interval over processes: {names}. `tenbin show` has each run."),
-        );
+        let remark =
+            format!("No ratio, and so no interval over processes: {names}. `tenbin show` has each run.");
+        document.paragraph(0, remark);
     }
-    let level = percent(processes.level);
-    document.space().paragraph(
-        0,
-        format!(
-            "Intervals are over {} processes, exact, at {level} for each experiment.",
-            processes.processes
-        ),
-    );
+    let (count, level) = (processes.processes, percent(processes.level));
+    let remark = format!("Intervals are over {count} processes, exact, at {level} for each experiment.");
+    document.space().paragraph(0, remark);
     document
 }

@@ -219,23 +219,13 @@ pub fn of_interval(ratios: Interval, margin: f64) -> Verdict {
 /// Neither different nor equivalent: how far it came and what is missing.
 fn undecided(descriptor: &Descriptor, cell: &Cell, evidence: &Evidence) -> Refusal {
     let Evidence { left, right, interval, blocks, detectable, .. } = evidence;
+    let from = format!("anything from {} times", outward(*interval));
     let anything = match descriptor.quantity {
-        Quantity::NanosecondsPerOperation => {
-            format!("{right} costs anything from {} times what {left} costs", outward(*interval))
-        }
-        Quantity::BytesPerSecond => {
-            format!("{left} carries anything from {} times what {right} carries", outward(*interval))
-        }
-        Quantity::Lateness => {
-            format!("{right} is anything from {} times as late as {left}", outward(*interval))
-        }
-        Quantity::WallTime => {
-            format!("`{right}` takes anything from {} times as long as `{left}`", outward(*interval))
-        }
-        other => {
-            let noun = other.of_command().unwrap_or_default();
-            format!("`{right}` needs anything from {} times the {noun} of `{left}`", outward(*interval))
-        }
+        Quantity::NanosecondsPerOperation => format!("{right} costs {from} what {left} costs"),
+        Quantity::BytesPerSecond => format!("{left} carries {from} what {right} carries"),
+        Quantity::Lateness => format!("{right} is {from} as late as {left}"),
+        Quantity::WallTime => format!("`{right}` takes {from} as long as `{left}`"),
+        other => format!("`{right}` needs {from} the {} of `{left}`", other.of_command().unwrap_or_default()),
     };
     let effect =
         if *detectable < 1.0 { percent(*detectable) } else { format!("{}x", three_digits(1.0 + detectable)) };

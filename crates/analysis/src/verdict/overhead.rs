@@ -90,7 +90,6 @@ pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;

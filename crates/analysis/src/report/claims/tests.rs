@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used)]
-
 use tenbin_model::{CheckReport, CheckedQuestion, ClaimFigure, ClaimOutcome, Interval, JudgedClaim};
 
 use super::*;
