@@ -170,10 +170,10 @@ pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], othe
     let sides = [runs(first), runs(second)];
     let machines = machines(first, second);
     // Runs of two machines are in no order that is as likely as any other.
-    let one_machine = matches!(machines.outcome, Outcome::Alike | Outcome::Comparable);
+    let one_machine = machines.outcome <= Outcome::Comparable;
     let alike = |other: &&&Run| {
         one_machine
-            && resemble(first[0].run, other)
+            && compare(&first[0].run.machine, &other.machine).outcome <= Outcome::Comparable
             && first.iter().chain(second).any(|kept| {
                 let (ours, theirs) = (&kept.run.provenance, &other.provenance);
                 (&ours.version, ours.effort) == (&theirs.version, theirs.effort)
@@ -215,22 +215,11 @@ pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], othe
 
 /// The first run's machine beside the one that is least like it.
 fn machines(first: &[Kept<'_>], second: &[Kept<'_>]) -> Comparability {
-    let grade = |outcome| match outcome {
-        Outcome::Alike => 0,
-        Outcome::Comparable => 1,
-        Outcome::Undecided => 2,
-        Outcome::Different => 3,
-    };
     let ours = &first[0].run.machine;
     let others = second.iter().chain(&first[1..]).map(|other| compare(ours, &other.run.machine));
     // Of equals the first.
-    let least =
-        others.reduce(|one, other| if grade(other.outcome) > grade(one.outcome) { other } else { one });
+    let least = others.reduce(|one, other| if other.outcome > one.outcome { other } else { one });
     least.unwrap_or_else(|| compare(ours, ours))
-}
-
-fn resemble(one: &Run, other: &Run) -> bool {
-    matches!(compare(&one.machine, &other.machine).outcome, Outcome::Alike | Outcome::Comparable)
 }
 
 /// Sides that were not taken in turns have in their difference what changed meanwhile.

@@ -38,8 +38,8 @@ pub struct Difference {
     pub right: String,
 }
 
-/// Whether figures of two machines may be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Whether figures of two machines may be compared: from those that are most alike to those that are least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing that was observed differs.
