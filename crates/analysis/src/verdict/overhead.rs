@@ -62,15 +62,10 @@ pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
     let epoch = epoch?;
     let overhead = epoch.overhead.interval?.interval;
     let slope = epoch.slope.interval?.interval;
-    let shown = three_digits;
-    let iteration = format!(
-        "an iteration costs {} ns ({} to {})",
-        shown(epoch.slope.median),
-        shown(slope.low),
-        shown(slope.high)
-    );
-    let (cost, range) =
-        (shown(epoch.overhead.median), format!("({} to {})", shown(overhead.low), shown(overhead.high)));
+    let [range, slope] =
+        [overhead, slope].map(|of| format!("({} to {})", three_digits(of.low), three_digits(of.high)));
+    let (cost, slope_cost) = (three_digits(epoch.overhead.median), three_digits(epoch.slope.median));
+    let iteration = format!("an iteration costs {slope_cost} ns {slope}");
     // Nothing is clamped, and nothing impossible is claimed.
     let sentence = if overhead.high < 0.0 {
         format!(

@@ -48,12 +48,8 @@ fn a_difference_below_the_margin_is_equivalence_and_said_beside() {
     ] {
         let answer = only_answer(Quantity::NanosecondsPerOperation, cell(64, ratio, noise, Ended::Budget, 1));
         assert_eq!(answer.verdict, verdict, "{ratio}");
-        assert_eq!(
-            answer.sentence.contains("a difference below that margin"),
-            is_below,
-            "{}",
-            answer.sentence
-        );
+        let sentence = &answer.sentence;
+        assert_eq!(sentence.contains("a difference below that margin"), is_below, "{sentence}");
     }
 }
 
