@@ -89,11 +89,9 @@ impl Page {
 fn fold(text: &mut String, title: &str, body: &str) {
     // Within an element of HTML nothing is Markdown, but for an empty line, which ends some of them.
     let escaped = body.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let _ = write!(
-        text,
-        "\n<details>\n<summary>{}</summary>\n\n<pre>\n{escaped}\n</pre>\n\n</details>\n",
-        plain(title)
-    );
+    let title = plain(title);
+    let _ =
+        write!(text, "\n<details>\n<summary>{title}</summary>\n\n<pre>\n{escaped}\n</pre>\n\n</details>\n");
 }
 
 #[cfg(test)]

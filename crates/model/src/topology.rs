@@ -224,14 +224,8 @@ mod tests {
 
     #[test]
     fn the_nearer_is_the_smaller() {
-        let order = [
-            Shared::Core,
-            Shared::Cache(1),
-            Shared::Cache(3),
-            Shared::Package,
-            Shared::Node,
-            Shared::Machine,
-        ];
+        use Shared::{Cache, Core, Machine, Node, Package};
+        let order = [Core, Cache(1), Cache(3), Package, Node, Machine];
         assert!(order.is_sorted());
         assert_eq!(order.map(|shared| shared.to_string())[2], "one L3");
     }

@@ -88,11 +88,8 @@ mod tests {
         for (count, twice, overhead, high) in [(6, 203.0, -3.0, Some(-3.0)), (5, 190.0, 10.0, None)] {
             let pairs = vec![Doubling { iterations: 10, once: [100.0; 2], twice }; count];
             let fitted = epoch_cost(&pairs, 0.05).unwrap().overhead;
-            assert_eq!(
-                (fitted.median, fitted.interval.map(|it| it.interval.high)),
-                (overhead, high),
-                "{count}"
-            );
+            let fitted_high = fitted.interval.map(|it| it.interval.high);
+            assert_eq!((fitted.median, fitted_high), (overhead, high), "{count}");
         }
     }
 
