@@ -170,10 +170,10 @@ pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], othe
     let sides = [runs(first), runs(second)];
     let machines = machines(first, second);
     // Runs of two machines are in no order that is as likely as any other.
-    let one_machine = matches!(machines.outcome, Outcome::Alike | Outcome::Comparable);
+    let one_machine = machines.outcome <= Outcome::Comparable;
     let alike = |other: &&&Run| {
         one_machine
-            && resemble(first[0].run, other)
+            && compare(&first[0].run.machine, &other.machine).outcome <= Outcome::Comparable
             && first.iter().chain(second).any(|kept| {
                 let (ours, theirs) = (&kept.run.provenance, &other.provenance);
                 (&ours.version, ours.effort) == (&theirs.version, theirs.effort)
@@ -215,22 +215,11 @@ pub fn across(analyses: &Analyses, first: &[Kept<'_>], second: &[Kept<'_>], othe
 
 /// The first run's machine beside the one that is least like it.
 fn machines(first: &[Kept<'_>], second: &[Kept<'_>]) -> Comparability {
-    let grade = |outcome| match outcome {
-        Outcome::Alike => 0,
-        Outcome::Comparable => 1,
-        Outcome::Undecided => 2,
-        Outcome::Different => 3,
-    };
     let ours = &first[0].run.machine;
     let others = second.iter().chain(&first[1..]).map(|other| compare(ours, &other.run.machine));
     // Of equals the first.
-    let least =
-        others.reduce(|one, other| if grade(other.outcome) > grade(one.outcome) { other } else { one });
+    let least = others.reduce(|one, other| if other.outcome > one.outcome { other } else { one });
     least.unwrap_or_else(|| compare(ours, ours))
-}
-
-fn resemble(one: &Run, other: &Run) -> bool {
-    matches!(compare(&one.machine, &other.machine).outcome, Outcome::Alike | Outcome::Comparable)
 }
 
 /// Sides that were not taken in turns have in their difference what changed meanwhile.
@@ -259,11 +248,10 @@ fn summary(comparisons: &[Compared], asked: [&[Question]; 2], runs: [usize; 2]) 
             let names = in_order(questions.iter().map(|question| question.experiment.as_str()));
             if names.is_empty() { "no ratio".into() } else { comma(&names) }
         };
+        let [first, second] = asked.map(named);
         return refused_in_words(&Refusal {
             reached: format!(
-                "these runs have no comparison in common: the first side measured {}, the second {}",
-                named(asked[0]),
-                named(asked[1])
+                "these runs have no comparison in common: the first side measured {first}, the second {second}"
             ),
             needs: "the same experiments, cells and settings on both sides".into(),
             remedy: "name other runs (`tenbin runs` lists them)".into(),
@@ -365,22 +353,17 @@ fn compared(first: &[Measured], second: &[Measured], others: &[Measured], family
     let verdict = apart.map_or(Verdict::Refused, |apart| of_interval(apart, margin));
     let refusal = (verdict == Verdict::Refused)
         .then(|| if answered { both.refusal(&judged, margin) } else { unanswered(&one.question) });
+    let Question { left, right, cell, .. } = &one.question;
     let of = match one.quantity {
-        Quantity::NanosecondsPerOperation => {
-            format!("cost of {} over cost of {}", one.question.right, one.question.left)
-        }
-        Quantity::BytesPerSecond => {
-            format!("rate of {} over rate of {}", one.question.left, one.question.right)
-        }
-        Quantity::Lateness => {
-            format!("lateness of {} over lateness of {}", one.question.right, one.question.left)
-        }
+        Quantity::NanosecondsPerOperation => format!("cost of {right} over cost of {left}"),
+        Quantity::BytesPerSecond => format!("rate of {left} over rate of {right}"),
+        Quantity::Lateness => format!("lateness of {right} over lateness of {left}"),
         other => {
             let noun = other.of_command().unwrap_or_default();
-            format!("{noun} of `{}` over {noun} of `{}`", one.question.right, one.question.left)
+            format!("{noun} of `{right}` over {noun} of `{left}`")
         }
     };
-    let cell = if one.question.cell.is_empty() { String::new() } else { format!(" {}", one.question.cell) };
+    let cell = if cell.is_empty() { String::new() } else { format!(" {cell}") };
     let figures = format!("{of}{cell}: {} and {}", in_words(&sides[0]), in_words(&sides[1]));
     let sentence = match (verdict, apart, judged.ratio) {
         (Verdict::Different, Some(apart), Some(ratio)) => format!(
@@ -402,8 +385,8 @@ fn compared(first: &[Measured], second: &[Measured], others: &[Measured], family
         experiment: one.question.experiment.clone(),
         cell: one.question.cell.clone(),
         quantity: one.quantity,
-        left: one.question.left.clone(),
-        right: one.question.right.clone(),
+        left: left.clone(),
+        right: right.clone(),
         sides,
         ratio: judged.ratio,
         interval: apart,
@@ -425,29 +408,23 @@ fn side(runs: &[Measured]) -> Side {
         [only] => only.evidence.interval,
         _ => as_ratios(Interval { low: ends.0, high: ends.1 }),
     };
-    Side {
-        runs: runs.len(),
-        ratio: median.exp(),
-        range,
-        counts: Counts::of(runs.iter().map(|run| run.verdict)),
-    }
+    let counts = Counts::of(runs.iter().map(|run| run.verdict));
+    Side { runs: runs.len(), ratio: median.exp(), range, counts }
 }
 
 /// "12.2x (12.0 to 12.4; different)", "12.2x in 7 runs (11.2 to 15.0; 6 different, 1 refused)".
 fn in_words(side: &Side) -> String {
     let (ratio, range, counts) = (show(side.ratio, side.range), outward(side.range), side.counts);
-    if side.runs == 1 {
-        format!("{ratio}x ({range}; {counts})")
-    } else {
-        format!("{ratio}x in {} runs ({range}; {counts})", side.runs)
+    match side.runs {
+        1 => format!("{ratio}x ({range}; {counts})"),
+        runs => format!("{ratio}x in {runs} runs ({range}; {counts})"),
     }
 }
 
-fn unanswered(question: &Question) -> Refusal {
+fn unanswered(Question { left, right, .. }: &Question) -> Refusal {
     Refusal {
         reached: format!(
-            "no run of either side could answer {} against {}, so there is nothing to compare",
-            question.left, question.right
+            "no run of either side could answer {left} against {right}, so there is nothing to compare"
         ),
         needs: "a run that answers".into(),
         remedy: "give the runs more time (--thorough) or a quieter machine".into(),
@@ -479,12 +456,9 @@ impl Both<'_> {
         }
         let median = |values: &[f64]| Ordered::new(values.to_vec()).map(|values| values.median());
         let plain = median(&second).zip(median(&first)).map(|(second, first)| (second - first).exp());
-        match shift(&first, &second, self.level) {
-            Some(shift) => {
-                JudgedShift { ratio: Some(shift.estimate.exp()), interval: Some(shift.interval), known: None }
-            }
-            None => JudgedShift { ratio: plain, interval: None, known: None },
-        }
+        let shift = shift(&first, &second, self.level);
+        let ratio = shift.map(|shift| shift.estimate.exp()).or(plain);
+        JudgedShift { ratio, interval: shift.map(|shift| shift.interval), known: None }
     }
 
     /// One run a side: the two, each as wide as its own run says, and as far again as such runs lie apart.
@@ -514,9 +488,7 @@ impl Both<'_> {
             .ratio
             .map_or_else(String::new, |ratio| format!("the second is {ratio:.3} times the first"));
         match (&judged.known, judged.interval.map(as_ratios)) {
-            (Some(Spread { runs: ..=2, .. }), _) => {
-                format!("{ratio}, and no other such run is known here")
-            }
+            (Some(Spread { runs: ..=2, .. }), _) => format!("{ratio}, and no other such run is known here"),
             (Some(Spread { runs, reach: Some(reach), .. }), _) => format!(
                 "{ratio}, and of {runs} such runs known here, all but {} of the pairs are within {reach:.3}x of each other",
                 percent(self.level)
@@ -536,6 +508,7 @@ impl Both<'_> {
         let level = percent(self.level);
         let each = least_each(self.level).map_or_else(|| "more".into(), |each| each.to_string());
         let reached = self.reached(judged);
+        let runs = format!("{} against {}", counted(self.first.len(), "run"), self.second.len());
         match (&judged.known, judged.interval) {
             (Some(known), _) => Refusal {
                 reached: format!("{ONE_A_SIDE}; {reached}"),
@@ -553,11 +526,7 @@ impl Both<'_> {
                 remedy: "take more runs a side, in turns".into(),
             },
             (None, None) => Refusal {
-                reached: format!(
-                    "{} against {} are too few for a level of {level}; {reached}",
-                    counted(self.first.len(), "run"),
-                    self.second.len()
-                ),
+                reached: format!("{runs} are too few for a level of {level}; {reached}"),
                 needs: format!("{each} runs a side"),
                 remedy: "take more, in turns".into(),
             },

@@ -7,9 +7,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenbin_document::words::{and, comma, semicolon};
-use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, Virtualisation, cpu_ranges};
+use tenbin_model::machine::{Cache, CpuPlace, Machine, Observed, cpu_ranges};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Bytes, Cpu, Order, Picoseconds};
+use tenbin_model::{Bytes, Cpu, Order, Picoseconds, order};
 
 /// What a difference means for a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +38,8 @@ pub struct Difference {
     pub right: String,
 }
 
-/// Whether figures of two machines may be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Whether figures of two machines may be compared: from those that are most alike to those that are least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing that was observed differs.
@@ -242,12 +242,10 @@ fn sentence(
             "No difference between the machines is known to change what is measured.".to_owned()
         }
         Outcome::Undecided => "Whether the machines may be compared is undecided.".to_owned(),
-        Outcome::Different => {
-            format!(
-                "The machines are not comparable: what is measured changes with {}.",
-                named(Grade::Changes).unwrap_or_default()
-            )
-        }
+        Outcome::Different => format!(
+            "The machines are not comparable: what is measured changes with {}.",
+            named(Grade::Changes).unwrap_or_default()
+        ),
     };
     if let Some(names) = named(Grade::MayChange) {
         text.push_str(&format!(" It may also change with {names}."));
@@ -258,18 +256,13 @@ fn sentence(
     if !unknown_on_both.is_empty() {
         text.push_str(&format!(" Unknown on both: {}.", and(unknown_on_both)));
     }
-    let emulated: Vec<&str> = [("first", left), ("second", right)]
-        .into_iter()
-        .filter(|(_, machine)| matches!(machine.virtualisation, Virtualisation::Emulated(_)))
-        .map(|(which, _)| which)
-        .collect();
-    match emulated.as_slice() {
-        [] => {}
-        [which] => text
-            .push_str(&format!(" Lengths of time mean nothing on the {which}: its processor is emulated.")),
-        _ => text.push_str(" Lengths of time mean nothing on either: both processors are emulated."),
-    }
-    text
+    let on = match [left, right].map(|machine| machine.virtualisation.timing_can_be_trusted()) {
+        [true, true] => return text,
+        [false, true] => "the first: its processor is emulated",
+        [true, false] => "the second: its processor is emulated",
+        [false, false] => "either: both processors are emulated",
+    };
+    text + " Lengths of time mean nothing on " + on + "."
 }
 
 fn known<T: ToString>(value: &T) -> Observed<String> {
@@ -339,19 +332,15 @@ fn grouped(machine: &Machine, what: fn(&CpuPlace) -> Observed<String>) -> Observ
     if let Observed::NotObservable(why) = usable(machine) {
         return Observed::NotObservable(why);
     }
-    let mut groups: Vec<(String, Vec<Cpu>)> = Vec::new();
+    let mut places = Vec::new();
     for place in &machine.cpus {
-        let words = match what(place) {
-            Observed::Known(words) => words,
+        match what(place) {
+            Observed::Known(words) => places.push((words, place.cpu)),
             unknown => return unknown,
-        };
-        match groups.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, cpus)) => cpus.push(place.cpu),
-            None => groups.push((words, vec![place.cpu])),
         }
     }
-    let group = |(words, cpus): &(String, Vec<Cpu>)| format!("{words} on CPUs {}", cpu_ranges(cpus));
-    Observed::Known(semicolon(groups.iter().map(group)))
+    let group = |(words, cpus): (String, Vec<Cpu>)| format!("{words} on CPUs {}", cpu_ranges(&cpus));
+    Observed::Known(semicolon(order::grouped(places).into_iter().map(group)))
 }
 
 /// A size that the firmware leaves out is part of the words: two boards that both lack it are alike.

@@ -104,11 +104,8 @@ pub fn processes(analyses: &Analyses, reports: &[Report], descriptors: &[Descrip
     });
     // A cell that was refused as a whole gives an answer without evidence.
     let refused = all().filter(|answer| is_ratio(&answer.experiment) && answer.evidence.is_none());
-    let refused = refused.filter(|answer| {
-        !questions
-            .iter()
-            .any(|(known, _)| (&known.experiment, &known.cell) == (&answer.experiment, &answer.cell))
-    });
+    let place = |answer: &Answer| (answer.experiment.clone(), answer.cell.clone());
+    let refused = refused.filter(|answer| !questions.iter().any(|(known, _)| place(known) == place(answer)));
     Processes {
         schema: Processes::SCHEMA.into(),
         processes: reports.len(),
@@ -136,22 +133,17 @@ fn over(descriptor: &Descriptor, here: &[(&Answer, &Evidence)]) -> Option<OverPr
     let spread = as_ratios(Interval { low: ratios.values()[0], high: ratios.values()[ratios.count() - 1] });
     let counts = Counts::of(here.iter().map(|(answer, _)| answer.verdict));
     let evidence = estimate.interval.and_then(|quantile| {
+        let effect = detectable::smallest(estimate.median, quantile.interval, quantile.ranks.level)?;
         Some(Evidence {
             ratio: estimate.median.exp(),
             interval: as_ratios(quantile.interval),
             level: quantile.ranks.level,
             blocks: here.len(),
-            detectable: detectable::as_fraction(detectable::smallest(
-                estimate.median,
-                quantile.interval,
-                quantile.ranks.level,
-            )?),
+            detectable: detectable::as_fraction(effect),
             ..(*first).clone()
         })
     });
-    let verdict = evidence
-        .as_ref()
-        .map_or(Verdict::Refused, |evidence| of_interval(evidence.interval, evidence.margin));
+    let verdict = evidence.as_ref().map_or(Verdict::Refused, |it| of_interval(it.interval, it.margin));
     let refusal = (verdict == Verdict::Refused).then(|| refusal(first, evidence.as_ref(), level, here.len()));
     let interval = evidence.as_ref().map(|evidence| evidence.interval);
     let outcome = ComparisonOutcome { verdict, evidence, refusal: refusal.clone() };
@@ -180,16 +172,12 @@ fn over(descriptor: &Descriptor, here: &[(&Answer, &Evidence)]) -> Option<OverPr
 }
 
 fn refusal(first: &Evidence, evidence: Option<&Evidence>, level: f64, processes: usize) -> Refusal {
-    let Evidence { left, right, margin, .. } = first;
+    let Evidence { left, right, margin, family, .. } = first;
     let needed = least_pairs(level).map_or_else(|| "more".into(), |needed| needed.to_string());
     match evidence {
         None => Refusal {
             reached: format!("{left} and {right} were compared in {processes} processes"),
-            needs: format!(
-                "at least {needed}, with {} to be judged at a level of {}",
-                first.family,
-                percent(LEVEL)
-            ),
+            needs: format!("at least {needed}, with {family} to be judged at a level of {}", percent(LEVEL)),
             remedy: format!("use --processes {needed} or more"),
         },
         Some(evidence) => Refusal {
@@ -212,15 +200,12 @@ mod tests {
 
     /// Processes that measured these ratios, each precisely.
     fn measured(ratios: &[f64]) -> Processes {
-        let reports: Vec<Report> = ratios
-            .iter()
-            .enumerate()
-            .map(|(number, ratio)| {
-                let mut run = run(*ratio, Machine::unobserved("a test"));
-                run.trials[0].cells = vec![cell(64, *ratio, 0.002, Ended::Budget, number as u64)];
-                reported(&run, Some("abc")).report
-            })
-            .collect();
+        let report = |(&ratio, seed): (&f64, u64)| {
+            let mut run = run(ratio, Machine::unobserved("a test"));
+            run.trials[0].cells = vec![cell(64, ratio, 0.002, Ended::Budget, seed)];
+            reported(&run, Some("abc")).report
+        };
+        let reports: Vec<Report> = ratios.iter().zip(0..).map(report).collect();
         let descriptor = crate::specimen::descriptor(tenbin_model::Quantity::NanosecondsPerOperation);
         processes(&comparing(), &reports, &[descriptor])
     }

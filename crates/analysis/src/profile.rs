@@ -84,27 +84,14 @@ fn busiest(profile: &Profile, wall: Picoseconds) -> String {
     let mut calls: Vec<&Activity> = profile.activities.iter().filter(|it| it.kind == Kind::Call).collect();
     calls.retain(|it| on_cpu(it).0.saturating_mul(LEADING) >= wall.0);
     calls.order_by_key(|it| Reverse(on_cpu(it)));
-    let named = calls.iter().take(CALLS).map(|it| format!("{} ({})", it.name, on_cpu(it)));
-    if calls.is_empty() {
-        String::new()
-    } else {
-        format!(" Calls were on a CPU longest in {}.", comma(named))
-    }
+    let named = comma(calls.iter().take(CALLS).map(|it| format!("{} ({})", it.name, on_cpu(it))));
+    if calls.is_empty() { String::new() } else { format!(" Calls were on a CPU longest in {named}.") }
 }
 
 fn most(profile: &Profile, calls: u64) -> String {
-    let longest = profile
-        .activities
-        .iter()
-        .filter(|activity| activity.kind == Kind::Call)
-        .max_by_key(|activity| activity.total);
-    let longest =
-        longest.map(|activity| format!(", most of their time in {} ({})", activity.name, activity.total));
-    format!(
-        "{}{}",
-        counted(usize::try_from(calls).unwrap_or(usize::MAX), "call"),
-        longest.unwrap_or_default()
-    )
+    let longest = profile.activities.iter().filter(|it| it.kind == Kind::Call).max_by_key(|it| it.total);
+    let longest = longest.map(|it| format!(", most of their time in {} ({})", it.name, it.total));
+    counted(usize::try_from(calls).unwrap_or(usize::MAX), "call") + &longest.unwrap_or_default()
 }
 
 /// What part of the wall time its threads ran, were queued, and stood still, and for what.
@@ -113,7 +100,7 @@ fn shares(course: &Course, wall: Picoseconds) -> String {
     let mut parts = Vec::new();
     let mut at_once: Vec<_> =
         course.running.iter().zip(1..).filter(|(time, _)| share(**time) >= 0.005).collect();
-    at_once.order_by_key(|(time, _)| std::cmp::Reverse(**time));
+    at_once.order_by_key(|(time, _)| Reverse(**time));
     for (time, count) in at_once {
         let ran = if count == 1 { "thread ran" } else { "threads ran at once" };
         parts.push(format!("{} of it {count} {ran}", percent(share(*time))));
@@ -171,8 +158,7 @@ fn files(all: &[FileUse], document: &mut Document) {
 
 /// A row an activity, those beyond [`ROWS`] as one.
 fn activities(all: &[&Activity]) -> Table {
-    let mut rows: Vec<Vec<String>> =
-        all.iter().take(ROWS).map(|activity| row(&activity.name, activity)).collect();
+    let mut rows: Vec<_> = all.iter().take(ROWS).map(|activity| row(&activity.name, activity)).collect();
     if all.len() > ROWS {
         let mut sum = all[ROWS].clone();
         for more in &all[ROWS + 1..] {
@@ -240,17 +226,10 @@ fn threads(profile: &Profile, document: &mut Document) {
     let mut longest: Vec<&Thread> = profile.threads.iter().collect();
     longest.order_by_key(|thread| std::cmp::Reverse(thread.wall));
     let rows = longest.iter().take(THREADS).map(|thread| {
-        let parts = [
-            thread.wall,
-            thread.user,
-            thread.kernel,
-            thread.faults,
-            thread.interrupts,
-            thread.queued,
-            thread.blocked,
-        ];
+        let Thread { wall, user, kernel, faults, interrupts, queued, blocked, .. } = thread;
+        let parts = [wall, user, kernel, faults, interrupts, queued, blocked];
         let name = format!("{} {}", thread.name, thread.thread);
-        std::iter::once(name).chain(parts.iter().map(Picoseconds::to_string)).collect()
+        std::iter::once(name).chain(parts.map(Picoseconds::to_string)).collect()
     });
     let header = ["thread", "wall", "user", "calls", "faults", "interrupts", "queued", "blocked"];
     document.space().table(Table::new(header, rows.collect()));
@@ -261,14 +240,8 @@ fn threads(profile: &Profile, document: &mut Document) {
     }
     let off: Vec<_> = longest.iter().filter(|thread| missed(thread) > TOLERATED).collect();
     if let Some(worst) = off.iter().map(|thread| missed(thread)).reduce(f64::max) {
-        document.space().paragraph(
-            0,
-            format!(
-                "The parts of {} miss its time, by {} at most.",
-                counted(off.len(), "thread"),
-                percent(worst)
-            ),
-        );
+        let (threads, worst) = (counted(off.len(), "thread"), percent(worst));
+        document.space().paragraph(0, format!("The parts of {threads} miss its time, by {worst} at most."));
     }
 }
 
@@ -333,10 +306,8 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
             Event::Switch => ("switch of threads", "switches of threads"),
             Event::Snapshot => ("snapshot", "snapshots"),
         };
-        let each = match part.each {
-            Picoseconds::ZERO => "nothing".into(),
-            each => each.to_string(),
-        };
+        let is_free = part.each == Picoseconds::ZERO;
+        let each = if is_free { "nothing".into() } else { part.each.to_string() };
         match part.count {
             1 => format!("{each} for one {one}"),
             count => format!("{each} for each of {count} {many}"),
@@ -370,9 +341,15 @@ fn observing(overhead: &Overhead, profile: &Profile) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tenbin_model::profile::{Activity, OverheadPart};
+    use tenbin_model::profile::OverheadPart;
 
     use super::*;
+
+    pub(super) fn activity(name: &str, kind: Kind, count: u64, total: Picoseconds) -> Activity {
+        let (name, longest) = (name.into(), Picoseconds::ZERO);
+        let (split, histogram, wakers) = (None, Vec::new(), Vec::new());
+        Activity { name, kind, count, errors: 0, total, split, longest, histogram, wakers, in_flight: 0 }
+    }
 
     /// Of a million threads only some are kept; the time of all is that of what they did.
     #[test]
@@ -380,18 +357,7 @@ mod tests {
         let each = Picoseconds::from_nanos(100);
         let part = OverheadPart { event: Event::Call, count: 1000, each, between: Picoseconds::ZERO };
         let overhead = Overhead { parts: vec![part], total: Picoseconds::from_nanos(100_000) };
-        let activity = Activity {
-            name: "vfork".into(),
-            kind: Kind::Call,
-            count: 1000,
-            errors: 0,
-            total: Picoseconds::from_nanos(1_000_000),
-            split: None,
-            longest: Picoseconds::ZERO,
-            histogram: Vec::new(),
-            wakers: Vec::new(),
-            in_flight: 0,
-        };
+        let activity = activity("vfork", Kind::Call, 1000, Picoseconds::from_nanos(1_000_000));
         let profile = Profile { activities: vec![activity], more_threads: 1_000_000, ..Profile::default() };
         let sentence = observing(&overhead, &profile);
         assert!(sentence.contains("100 µs, 10 % of the time of its threads"), "{sentence}");

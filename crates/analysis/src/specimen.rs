@@ -68,11 +68,9 @@ pub fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cel
             ..Arrangement::default()
         },
         checks: vec![Check { variant: LEFT, sabotage: false, seen: "all there".into(), met: true }],
-        refusal: None,
         ended: Some(ended),
-        gauges: Vec::new(),
         samples,
-        probes: Vec::new(),
+        ..Cell::default()
     }
 }
 
@@ -83,20 +81,17 @@ pub fn trial(quantity: Quantity, cells: Vec<Cell>) -> Trial {
 
 /// A run of one trial of one cell.
 pub fn run(ratio: f64, machine: Machine) -> Run {
+    let cells = vec![cell(200, ratio, 0.01, Ended::Budget, 7)];
     Run {
         provenance: Provenance {
             version: "0".into(),
-            build: None,
             started: "2026-11-21T00:00:00Z".into(),
             seed: 1,
             effort: Effort::Quick,
-            arguments: Vec::new(),
+            ..Provenance::default()
         },
         machine,
-        trials: vec![trial(
-            Quantity::NanosecondsPerOperation,
-            vec![cell(200, ratio, 0.01, Ended::Budget, 7)],
-        )],
+        trials: vec![trial(Quantity::NanosecondsPerOperation, cells)],
     }
 }
 

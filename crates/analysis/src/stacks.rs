@@ -129,13 +129,8 @@ impl<'a> Sums<'a> {
         }
         let mut functions: Vec<_> = functions.into_values().collect();
         functions.order_by_key(|it| (Reverse(it.own), Reverse(it.all), named(it.frame).unwrap_or_default()));
-        Self {
-            samples,
-            on_cpu: time(State::OnCpu),
-            blocked: time(State::Blocked),
-            queued: time(State::Queued),
-            functions,
-        }
+        let [on_cpu, blocked, queued] = [State::OnCpu, State::Blocked, State::Queued].map(time);
+        Self { samples, on_cpu, blocked, queued, functions }
     }
 }
 
@@ -157,11 +152,10 @@ impl Function<'_> {
                 module => format!("{module} (no name)"),
             };
         };
-        let line = self.lines.iter().max_by_key(|(place, count)| (**count, Reverse(**place)));
-        line.map_or_else(
-            || function.to_owned(),
-            |((source, line), _)| format!("{function} ({source}:{line})"),
-        )
+        match self.lines.iter().max_by_key(|(place, count)| (**count, Reverse(**place))) {
+            None => function.to_owned(),
+            Some(((source, line), _)) => format!("{function} ({source}:{line})"),
+        }
     }
 
     fn module(&self) -> &str {
@@ -201,16 +195,11 @@ fn answer(stacks: &Stacks, sums: &Sums<'_>) -> String {
 fn hottest(sums: &Sums<'_>) -> Table {
     let share = |count: u64| percent(count as f64 / sums.samples as f64);
     let rows = sums.functions.iter().take(ROWS).map(|function| {
-        vec![
-            function.name(),
-            function.own.to_string(),
-            share(function.own),
-            share(function.all),
-            function.module().to_owned(),
-        ]
+        let (own, module) = (function.own.to_string(), function.module().to_owned());
+        vec![function.name(), own, share(function.own), share(function.all), module]
     });
-    Table::new(["on a CPU in", "samples", "itself", "with what it called", "of"], rows.collect())
-        .with_words(4)
+    let header = ["on a CPU in", "samples", "itself", "with what it called", "of"];
+    Table::new(header, rows.collect()).with_words(4)
 }
 
 /// The instructions of most samples, as disassemblers name their places.
@@ -251,33 +240,22 @@ fn place(stacks: &Stacks, sample: &Sample) -> (String, String) {
 struct Wait<'a> {
     times: u64,
     time: Picoseconds,
-    longest: Picoseconds,
     wakers: BTreeMap<&'a str, Picoseconds>,
 }
 
 /// Where threads were blocked, the longest first.
 fn waits(stacks: &Stacks, sums: &Sums<'_>) -> Option<Table> {
-    let mut places: BTreeMap<Option<u32>, Wait<'_>> = BTreeMap::new();
-    let mut samples: BTreeMap<Option<u32>, &Sample> = BTreeMap::new();
-    for sample in stacks.samples.iter().filter(|sample| sample.state == State::Blocked) {
-        samples.insert(sample.stack, sample);
-        let wait = places.entry(sample.stack).or_default();
+    let blocked = || stacks.samples.iter().filter(|sample| sample.state == State::Blocked);
+    let mut places: BTreeMap<Option<u32>, (String, String)> = BTreeMap::new();
+    for sample in blocked() {
+        places.entry(sample.stack).or_insert_with(|| place(stacks, sample));
+    }
+    let mut named: BTreeMap<&(String, String), Wait<'_>> = BTreeMap::new();
+    for sample in blocked() {
+        let wait = named.entry(&places[&sample.stack]).or_default();
         wait.times += sample.count;
         wait.time += sample.time;
-        if sample.count == 1 {
-            wait.longest = wait.longest.max(sample.time);
-        }
         *wait.wakers.entry(sample.waker.as_deref().unwrap_or("?")).or_default() += sample.time;
-    }
-    let mut named: BTreeMap<(String, String), Wait<'_>> = BTreeMap::new();
-    for (stack, wait) in places {
-        let sum = named.entry(place(stacks, samples[&stack])).or_default();
-        sum.times += wait.times;
-        sum.time += wait.time;
-        sum.longest = sum.longest.max(wait.longest);
-        for (waker, time) in wait.wakers {
-            *sum.wakers.entry(waker).or_default() += time;
-        }
     }
     let mut named: Vec<_> = named.into_iter().collect();
     named.order_by_key(|(_, wait)| Reverse(wait.time));
@@ -315,11 +293,8 @@ fn nameless(sums: &Sums<'_>) -> Option<String> {
 fn shallow(stacks: &Stacks) -> Option<String> {
     let (mut with, mut short) = (0_u64, 0_u64);
     for sample in stacks.samples.iter().filter(|sample| sample.state == State::OnCpu) {
-        let user: Vec<&Frame> = stacks
-            .frames_of(sample.stack)
-            .map(|place| &stacks.frames[place as usize])
-            .filter(|frame| !frame.is_kernel())
-            .collect();
+        let frames = stacks.frames_of(sample.stack).map(|place| &stacks.frames[place as usize]);
+        let user: Vec<&Frame> = frames.filter(|frame| !frame.is_kernel()).collect();
         let Some(outermost) = user.last() else { continue };
         with += sample.count;
         // A C library calls `main` from a function whose name it keeps for itself.
@@ -331,9 +306,8 @@ fn shallow(stacks: &Stacks) -> Option<String> {
     }
     (short * 2 > with).then(|| {
         format!(
-            "{} of {with} stacks of user code end after one or two functions: stacks are walked by frame pointers, \
-             which this code was built without (`-fno-omit-frame-pointer` keeps them).",
-            short
+            "{short} of {with} stacks of user code end after one or two functions: stacks are walked by frame pointers, \
+             which this code was built without (`-fno-omit-frame-pointer` keeps them)."
         )
     })
 }

@@ -72,11 +72,8 @@ fn kinds(machine: &Machine) -> String {
         (of(CoreKind::Efficiency), "an efficiency core", "efficiency cores"),
     ];
     let clauses = named.iter().filter(|(cpus, ..)| !cpus.is_empty()).map(|(cpus, one, several)| {
-        if cpus.len() == 1 {
-            format!("{} is on {one}", cpus_in_words(cpus))
-        } else {
-            format!("{} are on {several}", cpus_in_words(cpus))
-        }
+        let on = if cpus.len() == 1 { format!("is on {one}") } else { format!("are on {several}") };
+        format!("{} {on}", cpus_in_words(cpus))
     });
     match and(clauses) {
         words if !words.is_empty() => format!("; {words}"),
@@ -115,17 +112,15 @@ fn caches(machine: &Machine) -> Vec<String> {
             levels.iter().map(|(level, caches)| level_in_words(machine, *level, caches)).collect();
         let lines = lines(levels);
         // The words of one level may hold "and" themselves, hence the comma before the last.
-        format!("{} {}; {lines}{hedge}.", shows(*witness), words::clauses(shown))
+        let witness = words::capitalised(&witness.to_string());
+        format!("{witness} shows {}; {lines}{hedge}.", words::clauses(shown))
     };
     let mut sentences: Vec<String> = witnesses.iter().map(sentence).collect();
-    let silent: Vec<&CpuPlace> =
-        machine.cpus.iter().filter(|place| data_caches(machine, place.cpu).is_empty()).collect();
-    if let Some(first) = silent.first() {
-        let whose = if silent.len() == machine.cpus.len() {
-            String::new()
-        } else {
-            format!(" of {}", cpus_in_words(&silent.iter().map(|place| place.cpu).collect::<Vec<_>>()))
-        };
+    let is_silent = |place: &&CpuPlace| data_caches(machine, place.cpu).is_empty();
+    if let Some(first) = machine.cpus.iter().find(is_silent) {
+        let silent: Vec<Cpu> = machine.cpus.iter().filter(is_silent).map(|place| place.cpu).collect();
+        let is_every = silent.len() == machine.cpus.len();
+        let whose = if is_every { String::new() } else { format!(" of {}", cpus_in_words(&silent)) };
         let why = match &first.caches {
             Observed::NotObservable(why) => format!(" ({why})"),
             Observed::Known(_) => String::new(),
@@ -141,15 +136,6 @@ fn join<'a>(alikes: &mut Vec<Alike<'a>>, place: &'a CpuPlace, cache: &'a Cache) 
     match alikes.iter_mut().find(|alike| (alike.size, alike.line) == (size, line)) {
         Some(alike) => alike.members.push(member),
         None => alikes.push(Alike { size, line, members: vec![member] }),
-    }
-}
-
-fn shows(witness: Witness) -> &'static str {
-    match witness {
-        Witness::Sysfs => "Sysfs shows",
-        Witness::Cpuid => "CPUID shows",
-        Witness::AuxiliaryVector => "The auxiliary vector shows",
-        Witness::DeviceTree => "The device tree shows",
     }
 }
 
@@ -174,10 +160,8 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
         alike.members.iter().all(|(place, list)| test(place, list))
     };
     if !all(&|_, list| !list.is_empty()) {
-        return format!(
-            "with unknown sharing{}",
-            if everybody { String::new() } else { format!(" on {}", cpus_in_words(&cpus)) }
-        );
+        let on = if everybody { String::new() } else { format!(" on {}", cpus_in_words(&cpus)) };
+        return format!("with unknown sharing{on}");
     }
     if machine.cpus.len() == 1 && all(&|place, list| *list == [place.cpu]) {
         return format!("for {}", machine.cpus[0].cpu);
@@ -201,26 +185,15 @@ fn sharing(machine: &Machine, alike: &Alike) -> String {
 
 /// `all lines have 64 B`, or which levels have which.
 fn lines(levels: &Levels) -> String {
-    let mut groups: Vec<(BTreeSet<Option<Bytes>>, Vec<String>)> = Vec::new();
-    for ((level, _), alikes) in levels {
-        let lines: BTreeSet<Option<Bytes>> = order::set(alikes.iter().map(|alike| alike.line));
-        let name = format!("L{level}");
-        match groups.iter_mut().find(|(known, _)| *known == lines) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((lines, vec![name])),
-        }
-    }
-    let words = |lines: &BTreeSet<Option<Bytes>>| {
-        let each = lines
-            .iter()
-            .map(|line| line.map_or_else(|| "an unknown length".to_owned(), |line| line.to_string()));
-        words::or(each)
-    };
+    let groups = order::grouped(levels.iter().map(|((level, _), alikes)| {
+        (order::set(alikes.iter().map(|alike| alike.line)), format!("L{level}"))
+    }));
+    let length = |line: &Option<Bytes>| line.map_or_else(|| "an unknown length".into(), |it| it.to_string());
+    let words = |lines: &BTreeSet<Option<Bytes>>| words::or(lines.iter().map(length));
     match groups.as_slice() {
         [(lines, _)] => format!("all lines have {}", words(lines)),
         _ => {
-            let clauses =
-                groups.into_iter().map(|(lines, names)| format!("{} in {}", words(&lines), and(names)));
+            let clauses = groups.iter().map(|(lines, names)| format!("{} in {}", words(lines), and(names)));
             format!("lines have {}", and(clauses))
         }
     }
@@ -303,18 +276,16 @@ fn nearness(machine: &Machine) -> String {
         (1, Some((shared, _)), _) => format!("The one pair of CPUs shares {}.", what(shared)),
         (_, Some((shared, _)), 1) => format!("All {total} pairs of CPUs share {}.", what(shared)),
         _ => {
-            let clauses =
-                counts.iter().map(|(shared, &count)| format!("{count} {} {}", verb(count), what(shared)));
-            format!("Of {total} pairs of CPUs, {}.", and(clauses))
+            let clause =
+                |(shared, &count): (&Shared, &usize)| format!("{count} {} {}", verb(count), what(shared));
+            format!("Of {total} pairs of CPUs, {}.", and(counts.iter().map(clause)))
         }
     }
 }
 
 /// Whether everything is known that a CPU could share with another.
 fn is_placed(place: &CpuPlace) -> bool {
-    let caches =
-        place.caches.known().is_some_and(|caches| caches.iter().all(|cache| !cache.shared_by.is_empty()));
-    caches
+    place.caches.known().is_some_and(|caches| caches.iter().all(|cache| !cache.shared_by.is_empty()))
         && place.siblings.known().is_some()
         && place.package.known().is_some()
         && place.node.known().is_some()

@@ -89,11 +89,9 @@ impl Page {
 fn fold(text: &mut String, title: &str, body: &str) {
     // Within an element of HTML nothing is Markdown, but for an empty line, which ends some of them.
     let escaped = body.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let _ = write!(
-        text,
-        "\n<details>\n<summary>{}</summary>\n\n<pre>\n{escaped}\n</pre>\n\n</details>\n",
-        plain(title)
-    );
+    let title = plain(title);
+    let _ =
+        write!(text, "\n<details>\n<summary>{title}</summary>\n\n<pre>\n{escaped}\n</pre>\n\n</details>\n");
 }
 
 #[cfg(test)]
@@ -122,7 +120,7 @@ mod tests {
                 name: words.into(),
                 about: words.into(),
                 document,
-                samples: Vec::new(),
+                ..Section::default()
             }],
         }
     }
@@ -130,16 +128,10 @@ mod tests {
     /// Lines that are seen while everything is folded.
     fn seen(markdown: &str) -> usize {
         let mut inside = false;
-        let is_seen = |line: &&str| match *line {
-            "<details>" => {
-                inside = true;
-                true
-            }
-            "</details>" => {
-                inside = false;
-                false
-            }
-            _ => !inside,
+        let is_seen = |line: &&str| {
+            let was_inside = inside;
+            inside = *line == "<details>" || inside && *line != "</details>";
+            !was_inside
         };
         markdown.lines().filter(is_seen).count()
     }
@@ -161,9 +153,9 @@ mod tests {
             let visible = markdown.split("<pre>").next().unwrap_or_default();
             assert!(!visible.contains(forbidden), "{forbidden}: {markdown}");
         }
-        assert_eq!(markdown.matches("</pre>").count(), 2, "{markdown}");
-        assert_eq!(markdown.matches("<script").count(), 0, "{markdown}");
-        assert_eq!(markdown.matches("</details>").count(), 2, "{markdown}");
+        for (tag, count) in [("</pre>", 2), ("<script", 0), ("</details>", 2)] {
+            assert_eq!(markdown.matches(tag).count(), count, "{tag}: {markdown}");
+        }
     }
 
     #[test]

@@ -163,22 +163,14 @@ mod tests {
     fn text_is_folded_between_words_and_keeps_its_margin() {
         let text = entry("pipe", "vmsplice of constant pages carries more", 30);
         assert_eq!(text, "pipe      vmsplice of constant\n          pages carries more\n");
-        assert_eq!(
-            paragraph("some words that go on and on", 2, 4, 28),
-            "  some words that go on\n      and on\n"
-        );
+        let text = paragraph("some words that go on and on", 2, 4, 28);
+        assert_eq!(text, "  some words that go on\n      and on\n");
     }
 
     #[test]
     fn a_table_that_is_too_wide_goes_on_below_itself() {
-        let row = |name: &str| {
-            vec![
-                name.into(),
-                "12345".into(),
-                "67890".into(),
-                "some words that go on until they have to be folded".into(),
-            ]
-        };
+        let words = "some words that go on until they have to be folded";
+        let row = |name: &str| [name, "12345", "67890", words].map(String::from).to_vec();
         let table = Table::new(["name", "count", "other", "what"], vec![row("a"), row("b")]).with_words(3);
         let at = |width| {
             let mut document = Document::new();
@@ -193,8 +185,7 @@ mod tests {
 
     #[test]
     fn figures_stand_to_the_right_and_words_to_the_left() {
-        let rows =
-            vec![vec!["a".into(), "1".into(), "x".into()], vec!["bc".into(), "10".into(), "yz".into()]];
+        let rows = [["a", "1", "x"], ["bc", "10", "yz"]].map(|row| row.map(String::from).to_vec()).to_vec();
         let table = Table::new(["name", "count", "what"], rows).with_words(2);
         let mut document = Document::new();
         document.line("title").space().table(table);

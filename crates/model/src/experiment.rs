@@ -91,8 +91,6 @@ fn usual_level() -> f64 {
 }
 
 /// Whether nothing has to be said of it: a run of before there was a choice keeps its bytes, and so its name.
-// serde passes what it asks about by reference.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_usual_level(level: &f64) -> bool {
     *level == usual_level()
 }
@@ -509,8 +507,6 @@ impl Arrangement {
     }
 }
 
-// serde passes what it asks about by reference.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
 }

@@ -152,36 +152,12 @@ impl Kind {
     /// process or thread, or until something happens. One that waits now and then for what it is asked for
     /// (`read` of a pipe, `accept`) is a [`Kind::Call`].
     pub fn of_call(name: &str) -> Self {
-        match name {
-            "wait4"
-            | "waitid"
-            | "waitpid"
-            | "poll"
-            | "ppoll"
-            | "ppoll_time64"
-            | "select"
-            | "_newselect"
-            | "pselect6"
-            | "pselect6_time64"
-            | "epoll_wait"
-            | "epoll_pwait"
-            | "epoll_pwait2"
-            | "futex"
-            | "futex_time64"
-            | "futex_wait"
-            | "futex_waitv"
-            | "pause"
-            | "nanosleep"
-            | "clock_nanosleep"
-            | "clock_nanosleep_time64"
-            | "restart_syscall"
-            | "rt_sigsuspend"
-            | "sigsuspend"
-            | "rt_sigtimedwait"
-            | "rt_sigtimedwait_time64"
-            | "io_getevents"
-            | "io_pgetevents"
-            | "io_pgetevents_time64" => Self::Wait,
+        // Where words have 32 bits, a call that takes times of 64 has a name of its own.
+        match name.strip_suffix("_time64").unwrap_or(name) {
+            "wait4" | "waitid" | "waitpid" | "poll" | "ppoll" | "select" | "_newselect" | "pselect6"
+            | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "futex" | "futex_wait" | "futex_waitv"
+            | "pause" | "nanosleep" | "clock_nanosleep" | "restart_syscall" | "rt_sigsuspend"
+            | "sigsuspend" | "rt_sigtimedwait" | "io_getevents" | "io_pgetevents" => Self::Wait,
             _ => Self::Call,
         }
     }

@@ -73,10 +73,8 @@ impl Rows {
             // It stands where the next one begins, less its own lines; comments before it are not its own.
             // Of a quote that is never closed nobody knows where the row ends.
             let own = 1 + record.iter().map(|field| field.matches('\n').count() as u64).sum::<u64>();
-            records.push((
-                line(&reader).saturating_sub(own).max(1),
-                record.iter().map(|field| field.trim().to_owned()).collect(),
-            ));
+            let fields = record.iter().map(|field| field.trim().to_owned()).collect();
+            records.push((line(&reader).saturating_sub(own).max(1), fields));
         }
         Self::of(records)
     }
@@ -215,10 +213,8 @@ mod tests {
         let [a, b] = [0, 1].map(|place| rows.iter().nth(place).unwrap());
         assert_eq!((a.text("cpus"), a.number("seconds")), ("0,4", Some(0.5)));
         assert_eq!((b.text("cpus"), b.number("seconds")), ("", None));
-        assert_eq!(
-            b.positive("seconds").unwrap_err().to_string(),
-            "line 4, column `seconds`: nothing is not a number above 0"
-        );
+        let wrong = b.positive("seconds").unwrap_err().to_string();
+        assert_eq!(wrong, "line 4, column `seconds`: nothing is not a number above 0");
         assert!(rows.has(&["cpus", "name"]) && !rows.has(&["core"]));
         assert_eq!(rows.find(&[("name", "B")]), Some(b));
     }

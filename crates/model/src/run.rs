@@ -82,7 +82,7 @@ impl<'a> ExportedRun<'a> {
 }
 
 /// Who measured, when and how.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// Version of tenbin.
     pub version: String,
@@ -140,7 +140,7 @@ impl Trial {
 }
 
 /// One point of an experiment's parameters, with all that was measured there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// What was to be done.
     pub arrangement: Arrangement,
@@ -162,15 +162,7 @@ pub struct Cell {
 impl Cell {
     /// One that is not measured yet.
     pub fn unmeasured(arrangement: Arrangement) -> Self {
-        Self {
-            arrangement,
-            checks: Vec::new(),
-            refusal: None,
-            ended: None,
-            gauges: Vec::new(),
-            samples: Vec::new(),
-            probes: Vec::new(),
-        }
+        Self { arrangement, ..Self::default() }
     }
 }
 

@@ -3,7 +3,7 @@
 //! What is unknown is passed over and never guessed. So two CPUs may in truth be nearer to each
 //! other than is said here, but never farther apart.
 
-use crate::order::Order;
+use crate::order::{self, Order};
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -85,20 +85,12 @@ pub fn line_or_usual(machine: &Machine, cpu: Cpu) -> Bytes {
 /// The usable CPUs by the cache for data of `level` that they share, in the order of the machine's
 /// list. A CPU of which no such cache or nothing of its sharing is known is in no group.
 pub fn groups(machine: &Machine, level: u8) -> Vec<Vec<Cpu>> {
-    let mut groups: Vec<(&[Cpu], Vec<Cpu>)> = Vec::new();
-    for place in &machine.cpus {
-        let caches = of_data(place);
-        let Some(cache) =
-            caches.into_iter().find(|cache| cache.level == level && !cache.shared_by.is_empty())
-        else {
-            continue;
-        };
-        match groups.iter_mut().find(|(sharers, _)| *sharers == cache.shared_by) {
-            Some((_, group)) => group.push(place.cpu),
-            None => groups.push((&cache.shared_by, vec![place.cpu])),
-        }
-    }
-    groups.into_iter().map(|(_, group)| group).collect()
+    let sharers = machine.cpus.iter().filter_map(|place| {
+        let mut caches = of_data(place).into_iter();
+        let cache = caches.find(|cache| cache.level == level && !cache.shared_by.is_empty())?;
+        Some((&cache.shared_by, place.cpu))
+    });
+    order::grouped(sharers).into_iter().map(|(_, group)| group).collect()
 }
 
 fn place(machine: &Machine, cpu: Cpu) -> Option<&CpuPlace> {
@@ -232,14 +224,8 @@ mod tests {
 
     #[test]
     fn the_nearer_is_the_smaller() {
-        let order = [
-            Shared::Core,
-            Shared::Cache(1),
-            Shared::Cache(3),
-            Shared::Package,
-            Shared::Node,
-            Shared::Machine,
-        ];
+        use Shared::{Cache, Core, Machine, Node, Package};
+        let order = [Core, Cache(1), Cache(3), Package, Node, Machine];
         assert!(order.is_sorted());
         assert_eq!(order.map(|shared| shared.to_string())[2], "one L3");
     }

@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::run::{Check, Provenance};
 
 /// What a comparison came to. There is no fourth outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The interval of the ratio excludes 1 and reaches beyond the margin around it. Of a law: it grows with
@@ -19,6 +19,7 @@ pub enum Verdict {
     /// same within the margin.
     Equivalent,
     /// Neither: too little was reached, or measuring was not possible at all.
+    #[default]
     Refused,
 }
 
@@ -115,7 +116,7 @@ impl std::fmt::Display for Missing {
 }
 
 /// The answer to one comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// Name of the experiment.
     pub experiment: String,

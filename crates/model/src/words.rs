@@ -6,20 +6,17 @@ use crate::unit::three_digits;
 
 /// `a, b and c`; of nothing nothing.
 pub fn and(items: impl IntoIterator<Item = impl Display>) -> String {
-    joined(items, "and")
+    joined(items, " and ")
 }
 
 /// `a, b or c`; of nothing nothing.
 pub fn or(items: impl IntoIterator<Item = impl Display>) -> String {
-    joined(items, "or")
+    joined(items, " or ")
 }
 
 /// `a, b, and c`: clauses, which may hold lists of their own; of nothing nothing.
 pub fn clauses(items: impl IntoIterator<Item = impl Display>) -> String {
-    match strings(items).as_slice() {
-        [all @ .., last] if !all.is_empty() => format!("{}, and {last}", all.join(", ")),
-        all => all.concat(),
-    }
+    joined(items, ", and ")
 }
 
 /// `a, b, c`; of nothing nothing.
@@ -109,9 +106,9 @@ fn unbroken(text: &str) -> Vec<String> {
     words
 }
 
-fn joined(items: impl IntoIterator<Item = impl Display>, word: &str) -> String {
+fn joined(items: impl IntoIterator<Item = impl Display>, before_last: &str) -> String {
     match strings(items).as_slice() {
-        [all @ .., last] if !all.is_empty() => format!("{} {word} {last}", all.join(", ")),
+        [all @ .., last] if !all.is_empty() => format!("{}{before_last}{last}", all.join(", ")),
         all => all.concat(),
     }
 }

@@ -178,7 +178,6 @@ fn deviance(x: f64, mean: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

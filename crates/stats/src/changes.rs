@@ -199,7 +199,6 @@ fn highest_by_ranks(values: &[f64], order: &[usize]) -> (usize, f64) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
 
@@ -256,7 +255,12 @@ pub(super) mod tests {
         assert_eq!(parts(&[1.0], 0.0), None);
     }
 
-    /// The other bound of the module's documentation, against the hypergeometric distribution.
+    /// Of a standardized sum, by the module's documentation.
+    fn bound(z: f64) -> f64 {
+        2.0 * (-z * z / 2.0).exp()
+    }
+
+    /// The bound of counts, against the hypergeometric distribution.
     #[test]
     fn a_count_is_no_rarer_than_its_bound_says() {
         let ways = |of: usize, taken: usize| {
@@ -272,15 +276,12 @@ pub(super) mod tests {
                 let probability: f64 = beyond
                     .map(|count| ways(above, count) * ways(all - above, taken - count) / ways(all, taken))
                     .sum();
-                assert!(
-                    probability <= 2.0 * (-z * z / 2.0).exp(),
-                    "{taken} of {all} beyond {z}: {probability}"
-                );
+                assert!(probability <= bound(z), "{taken} of {all} beyond {z}: {probability}");
             }
         }
     }
 
-    /// The bound of the module's documentation, against the exact distribution of small rank sums.
+    /// The bound of ranks, against the exact distribution of small rank sums.
     #[test]
     fn a_rank_sum_is_no_rarer_than_its_bound_says() {
         for (one, other) in [(8_usize, 8_usize), (8, 20), (3, 9), (12, 12)] {
@@ -305,10 +306,7 @@ pub(super) mod tests {
                     .enumerate()
                     .filter(|(sum, _)| (*sum as f64 - mean).abs() / deviation > z);
                 let probability = beyond.map(|(_, ways)| ways).sum::<f64>() / total;
-                assert!(
-                    probability <= 2.0 * (-z * z / 2.0).exp(),
-                    "{one} and {other} beyond {z}: {probability}"
-                );
+                assert!(probability <= bound(z), "{one} and {other} beyond {z}: {probability}");
             }
         }
     }

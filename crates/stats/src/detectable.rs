@@ -46,7 +46,6 @@ pub fn normal_quantile(probability: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

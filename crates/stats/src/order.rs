@@ -120,7 +120,6 @@ fn outermost(count: usize, allowed: impl Fn(u64) -> bool) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -65,19 +65,17 @@ pub fn epoch_cost(pairs: &[Doubling], level: f64) -> Option<EpochCost> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_line_without_noise_is_found_exactly() {
-        let pairs: Vec<_> = [64_u64, 128, 256, 512, 1024, 2048]
-            .map(|n| Doubling {
-                iterations: n,
-                once: [40.0 + n as f64 * 3.0; 2],
-                twice: 40.0 + n as f64 * 6.0,
-            })
-            .to_vec();
+        let time = |iterations: u64| 40.0 + 3.0 * iterations as f64;
+        let pairs = [64, 128, 256, 512, 1024, 2048].map(|iterations| Doubling {
+            iterations,
+            once: [time(iterations); 2],
+            twice: time(2 * iterations),
+        });
         let fitted = epoch_cost(&pairs, 0.05).unwrap();
         assert_eq!(fitted.overhead.median, 40.0);
         assert_eq!(fitted.slope.median, 3.0);
@@ -86,29 +84,22 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_overhead_is_reported_as_it_is() {
-        let pairs = [Doubling { iterations: 10, once: [100.0; 2], twice: 203.0 }; 6];
-        let fitted = epoch_cost(&pairs, 0.05).unwrap();
-        assert_eq!(fitted.overhead.median, -3.0);
-        assert_eq!(fitted.overhead.interval.unwrap().interval.high, -3.0);
-    }
-
-    #[test]
-    fn too_few_pairs_have_a_median_and_no_interval() {
-        let pairs = [Doubling { iterations: 10, once: [100.0; 2], twice: 190.0 }; 5];
-        let fitted = epoch_cost(&pairs, 0.05).unwrap();
-        assert_eq!(fitted.overhead.median, 10.0);
-        assert_eq!(fitted.overhead.interval, None);
+    fn a_negative_overhead_and_one_of_few_pairs_are_reported_as_they_are() {
+        for (count, twice, overhead, high) in [(6, 203.0, -3.0, Some(-3.0)), (5, 190.0, 10.0, None)] {
+            let pairs = vec![Doubling { iterations: 10, once: [100.0; 2], twice }; count];
+            let fitted = epoch_cost(&pairs, 0.05).unwrap().overhead;
+            let fitted_high = fitted.interval.map(|it| it.interval.high);
+            assert_eq!((fitted.median, fitted_high), (overhead, high), "{count}");
+        }
     }
 
     #[test]
     fn pairs_that_are_none_have_no_line() {
         assert_eq!(epoch_cost(&[], 0.05), None);
-        assert_eq!(epoch_cost(&[Doubling { iterations: 0, once: [1.0; 2], twice: 2.0 }], 0.05), None);
-        assert_eq!(epoch_cost(&[Doubling { iterations: 1, once: [1.0, f64::NAN], twice: 2.0 }], 0.05), None);
-        assert_eq!(
-            epoch_cost(&[Doubling { iterations: 1, once: [1.0; 2], twice: f64::INFINITY }], 0.05),
-            None
-        );
+        for (iterations, once, twice) in
+            [(0, [1.0; 2], 2.0), (1, [1.0, f64::NAN], 2.0), (1, [1.0; 2], f64::INFINITY)]
+        {
+            assert_eq!(epoch_cost(&[Doubling { iterations, once, twice }], 0.05), None);
+        }
     }
 }

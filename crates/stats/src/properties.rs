@@ -1,6 +1,4 @@
 //! What must hold for every sample.
-#![allow(clippy::unwrap_used)]
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tenbin_model::Interval;
@@ -61,11 +59,9 @@ proptest! {
     fn negating_the_sample_negates_the_interval(values in sample(), level in level()) {
         let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
         prop_assert_eq!(interval(&mirrored, level), interval(&values, level).map(negated));
-        prop_assert_eq!(
-            Signs::of(&ordered(mirrored.clone())).p_value(),
-            Signs::of(&ordered(values.clone())).p_value()
-        );
-        prop_assert_eq!(ordered(mirrored).median(), -ordered(values).median());
+        let (mirrored, values) = (ordered(mirrored), ordered(values));
+        prop_assert_eq!(Signs::of(&mirrored).p_value(), Signs::of(&values).p_value());
+        prop_assert_eq!(mirrored.median(), -values.median());
     }
 
     #[test]

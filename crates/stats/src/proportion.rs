@@ -79,7 +79,6 @@ fn newton(start: f64, step: impl Fn(f64) -> Option<f64>) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

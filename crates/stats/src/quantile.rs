@@ -50,7 +50,6 @@ impl Ordered {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -142,7 +142,6 @@ pub fn least_known(level: f64) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};
@@ -160,11 +159,8 @@ mod tests {
             let sums = rank_sums(left, right);
             let tail = |to: usize| 2.0 * sums[..=to].iter().sum::<f64>();
             assert!((sums.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-            assert!(
-                tail(critical) <= level && tail(critical + 1) > level,
-                "{left} {right}: {}",
-                tail(critical)
-            );
+            assert!(tail(critical) <= level, "{left} {right}: {}", tail(critical));
+            assert!(tail(critical + 1) > level, "{left} {right}: {}", tail(critical + 1));
         }
     }
 

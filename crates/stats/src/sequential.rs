@@ -113,7 +113,6 @@ fn interim_level(share: f64, look: u32) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -107,7 +107,6 @@ fn number(place: u64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
     use rand::{RngExt, SeedableRng};

@@ -83,7 +83,6 @@ pub fn least_pairs(level: f64) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,6 @@
 //!
 //! Reading order: [`noise`], [`stopping`], [`families`], [`clusters`], [`skipped`], [`single`],
 //! [`coverage`], [`power`].
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 // Each is marked, so that `cargo xtask tidy` knows it for a test.
 #[cfg(test)]

@@ -4,6 +4,9 @@
 //! are not stored: both sides make them from a seed. Run with `--nocapture` for the counts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use std::fmt::Debug;
+use std::str::FromStr;
+
 use tenbin_model::Interval;
 use tenbin_stats::detectable;
 use tenbin_stats::fairness::jain;
@@ -52,15 +55,7 @@ impl Case<'_> {
         self.fields.next().unwrap()
     }
 
-    fn number(&mut self) -> f64 {
-        self.word().parse().unwrap()
-    }
-
-    fn count(&mut self) -> usize {
-        self.word().parse().unwrap()
-    }
-
-    fn seed(&mut self) -> u64 {
+    fn number<Number: FromStr<Err: Debug>>(&mut self) -> Number {
         self.word().parse().unwrap()
     }
 
@@ -108,7 +103,7 @@ fn every(kind: &str, expected: usize, compare: impl Fn(&mut Case)) {
 #[test]
 fn ranks_of_order_statistics() {
     every("ranks", 1_837, |case| {
-        let (count, quantile, level) = (case.count(), case.number(), case.number());
+        let (count, quantile, level) = (case.number(), case.number(), case.number());
         let ranks = Ranks::of(count, quantile, level);
         // Exact: a tolerance of zero.
         case.close(ranks.map(|ranks| ranks.low as f64), 0.0, 1.0);
@@ -122,7 +117,7 @@ fn ranks_of_order_statistics() {
 #[test]
 fn p_values_of_the_sign_test() {
     every("sign", 1_146, |case| {
-        let signs = Signs { positive: case.count(), negative: case.count(), zero: case.count() };
+        let signs = Signs { positive: case.number(), negative: case.number(), zero: case.number() };
         case.close(Some(signs.p_value()), 1e-11, 0.0);
     });
 }
@@ -130,7 +125,7 @@ fn p_values_of_the_sign_test() {
 #[test]
 fn clopper_pearson_intervals() {
     every("clopper", 1_200, |case| {
-        let (successes, trials, level) = (case.count() as u64, case.count() as u64, case.number());
+        let (successes, trials, level) = (case.number(), case.number(), case.number());
         let interval = clopper_pearson(successes, trials, level).unwrap();
         case.close(Some(interval.low), 1e-12, 0.0);
         case.close(Some(interval.high), 1e-12, 0.0);
@@ -149,7 +144,7 @@ fn normal_quantiles() {
 fn quantiles_of_samples() {
     every("sample", 400, |case| {
         let shape = case.word().to_owned();
-        let values = Ordered::new(vector(&shape, case.seed(), case.count())).unwrap();
+        let values = Ordered::new(vector(&shape, case.number(), case.number())).unwrap();
         let (quantile, level) = (case.number(), case.number());
         case.close(Some(values.median()), 0.0, 1.0);
         case.close(values.quantile(quantile), 1e-12, 0.0);
@@ -161,8 +156,8 @@ fn quantiles_of_samples() {
 #[test]
 fn paired_log_ratios_from_epochs_to_intervals() {
     every("paired", 300, |case| {
-        let (mut generator, blocks) = (SplitMix64(case.seed()), case.count());
-        let (shift, level) = (case.number(), case.number());
+        let (mut generator, blocks): (_, usize) = (SplitMix64(case.number()), case.number());
+        let (shift, level): (f64, f64) = (case.number(), case.number());
         let mut epochs = Vec::new();
         for block in 0..blocks as u32 {
             for side in [Side::Left, Side::Right, Side::Right, Side::Left] {
@@ -185,7 +180,7 @@ fn paired_log_ratios_from_epochs_to_intervals() {
 #[test]
 fn overheads_and_slopes() {
     every("overhead", 60, |case| {
-        let (mut generator, count, level) = (SplitMix64(case.seed()), case.count(), case.number());
+        let (mut generator, count, level) = (SplitMix64(case.number()), case.number(), case.number());
         let once: Vec<f64> = (0..count).map(|_| 1000.0 + 100.0 * generator.uniform()).collect();
         let pairs: Vec<_> = once
             .into_iter()
@@ -217,7 +212,7 @@ fn smallest_detectable_effects() {
 fn indices_of_fairness() {
     every("jain", 60, |case| {
         let shares: Vec<f64> =
-            vector("uniform", case.seed(), case.count()).iter().map(|share| share + 0.5).collect();
+            vector("uniform", case.number(), case.number()).iter().map(|share| share + 0.5).collect();
         case.close(jain(&shares), 1e-12, 0.0);
     });
 }

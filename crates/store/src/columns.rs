@@ -157,19 +157,16 @@ impl Columns {
             *known.entry(key).or_insert(next)
         };
         let rows = 0..self.own[0].len();
+        let of = |column: usize, row: usize| self.own[column][row];
         match field {
             0..ITERATIONS => vec![0; rows.len()],
             // Every second block may run twice the iterations.
-            ITERATIONS => {
-                rows.map(|row| number((self.own[VARIANT][row], self.own[BLOCK][row] & 1, 0))).collect()
+            ITERATIONS => rows.map(|row| number((of(VARIANT, row), of(BLOCK, row) & 1, 0))).collect(),
+            _ => {
+                let workers = |row| if is_of_shares(field) { of(WORKERS, row) } else { 1 };
+                let each = rows.flat_map(|row| (0..workers(row)).map(move |worker| (row, worker)));
+                each.map(|(row, it)| number((of(VARIANT, row), of(ITERATIONS, row), it))).collect()
             }
-            _ if !is_of_shares(field) => {
-                rows.map(|row| number((self.own[VARIANT][row], self.own[ITERATIONS][row], 0))).collect()
-            }
-            _ => rows
-                .flat_map(|row| (0..self.own[WORKERS][row]).map(move |worker| (row, worker)))
-                .map(|(row, worker)| number((self.own[VARIANT][row], self.own[ITERATIONS][row], worker)))
-                .collect(),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Why the store could not do what it was asked, and what to do about it.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,53 +15,45 @@ use crate::kind_of_file::{self, Foreign};
 /// How long a process waits for another one that is writing.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was tried when an error came up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What was tried when an error came up; it ends "could not …".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Attempt {
     /// Opening or creating a store.
+    #[error("open the store")]
     Open,
     /// Opening a store to read it.
+    #[error("read the store")]
     Read,
     /// Keeping a run.
+    #[error("keep the run in")]
     Keep,
     /// Listing or finding runs.
+    #[error("list the runs of")]
     List,
     /// Loading a run.
+    #[error("load a run from")]
     Load,
     /// Keeping a calibration.
+    #[error("keep the calibration in")]
     KeepCalibration,
     /// Listing or finding calibrations.
+    #[error("list the calibrations of")]
     ListCalibrations,
     /// Loading a calibration.
+    #[error("load a calibration from")]
     LoadCalibration,
     /// Removing runs and calibrations.
+    #[error("remove runs from")]
     Remove,
     /// Giving labels to runs, or taking them away.
+    #[error("label runs in")]
     Label,
     /// Writing runs and calibrations to a file of their own.
+    #[error("export to")]
     Export,
     /// Merging another file.
+    #[error("import from")]
     Import,
-}
-
-/// Ends "could not …".
-impl fmt::Display for Attempt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Open => "open the store",
-            Self::Read => "read the store",
-            Self::Keep => "keep the run in",
-            Self::List => "list the runs of",
-            Self::Load => "load a run from",
-            Self::KeepCalibration => "keep the calibration in",
-            Self::ListCalibrations => "list the calibrations of",
-            Self::LoadCalibration => "load a calibration from",
-            Self::Remove => "remove runs from",
-            Self::Label => "label runs in",
-            Self::Export => "export to",
-            Self::Import => "import from",
-        })
-    }
 }
 
 /// Why a run or a calibration cannot be kept: it holds something that would not come back as it is.
@@ -71,19 +62,13 @@ impl fmt::Display for Attempt {
 pub struct Unfaithful(pub(crate) String);
 
 /// What was tried, and on which file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("could not {tried} {}", path.display())]
 pub struct Task {
     /// What was tried.
     pub tried: Attempt,
     /// On what.
     pub path: PathBuf,
-}
-
-/// "could not … FILE".
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "could not {} {}", self.tried, self.path.display())
-    }
 }
 
 /// What was looked for in a store.
@@ -137,8 +122,9 @@ pub enum Error {
     Exists(Task),
     /// The file to be written is the store itself.
     #[error(
-        "{}: this is the store whose runs are to be written, and it was left alone; name another file",
-        exporting(.0)
+        "could not {} {}: this is the store whose runs are to be written, and it was left alone; name another file",
+        Attempt::Export,
+        .0.display()
     )]
     IsTheStore(PathBuf),
     /// No run has this name, or a name that begins so; the newest runs that there are, newest first.
@@ -204,10 +190,6 @@ fn mending(tried: Attempt) -> &'static str {
             "import it again from an exported file, or save what is intact with `tenbin export --intact -o FILE`"
         }
     }
-}
-
-fn exporting(path: &Path) -> Task {
-    Task { tried: Attempt::Export, path: path.into() }
 }
 
 fn unknown_run(Lookup { path, wanted }: &Lookup, newest: &[RunId]) -> String {

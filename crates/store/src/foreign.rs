@@ -32,7 +32,14 @@ impl ForeignStore {
     /// copy: it is repaired in a copy of our own.
     pub(crate) fn open(place: Place<'_>) -> Result<Self, Error> {
         let (connection, copy) = connect(place)?;
-        let format = check(&connection, place)?;
+        let format = prepare(&connection, place)?;
+        // One error is enough to refuse the file.
+        let verdict: String = connection
+            .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
+            .map_err(|error| place.sqlite(error))?;
+        if verdict != "ok" {
+            return Err(place.damaged(verdict.replace('\n', " ")));
+        }
         Ok(Self { connection, format, _copy: copy })
     }
 }
@@ -52,12 +59,7 @@ impl ReadOnlyStore {
     pub(crate) fn open(place: Place<'_>) -> Result<Self, Error> {
         let (connection, log_unread, copy) = match connect(place) {
             Ok((connection, copy)) => (connection, false, copy),
-            Err(
-                error @ (Error::NoPermission { .. }
-                | Error::NoSpace { .. }
-                | Error::Io { .. }
-                | Error::Sqlite { .. }),
-            ) => {
+            Err(error @ (Error::NoPermission(_) | Error::NoSpace(_) | Error::Io(..) | Error::Sqlite(..))) => {
                 let log = fs::metadata(with_suffix(place.path, "-wal"));
                 if log.is_err() || with_suffix(place.path, "-journal").exists() {
                     return Err(error);
@@ -111,16 +113,6 @@ fn prepare(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
     // A file from elsewhere may carry triggers and views; none of them may call a function.
     connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
     schema::check(connection, place)
-}
-
-/// Checks that the file is a sound store of a known format, and returns the format.
-fn check(connection: &Connection, place: Place<'_>) -> Result<i32, Error> {
-    let format = prepare(connection, place)?;
-    // One error is enough to refuse the file.
-    let verdict: String = connection
-        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
-        .map_err(|error| place.sqlite(error))?;
-    if verdict == "ok" { Ok(format) } else { Err(place.damaged(verdict.replace('\n', " "))) }
 }
 
 /// Only a file can be a store; opening a pipe would wait for ever.

@@ -1,6 +1,5 @@
 //! What a file is, by its first bytes.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -11,29 +10,22 @@ pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The header of an SQLite database (<https://sqlite.org/fileformat.html>, section 1.3).
 pub(crate) const HEADER: usize = 100;
 
-/// What a file is that is no store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a file is that is no store; it ends "it is …".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     /// It holds nothing: no bytes, or an SQLite database without a table.
+    #[error("empty")]
     Empty,
     /// An SQLite database with this application id; 0 means that the application set none.
+    #[error("an SQLite database of another application{}", named(*.0))]
     Application(i32),
     /// Something else, named as well as its first bytes allow.
+    #[error("{0}")]
     Other(&'static str),
 }
 
-/// Ends "it is …".
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("empty"),
-            Self::Application(0) => f.write_str("an SQLite database of another application"),
-            Self::Application(id) => {
-                write!(f, "an SQLite database of another application (application id {id:#010x})")
-            }
-            Self::Other(what) => f.write_str(what),
-        }
-    }
+fn named(application: i32) -> String {
+    if application == 0 { String::new() } else { format!(" (application id {application:#010x})") }
 }
 
 /// What a file is that SQLite does not take for a database, as far as its first bytes say. Nothing

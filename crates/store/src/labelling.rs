@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
-use crate::error::{Attempt, Error, Place};
+use crate::error::{Attempt, Error};
 use crate::identity::RunId;
 use crate::labels::{self, Label};
 use crate::schema;
-use crate::store::Store;
+use crate::store::{Store, holds};
 
 impl Store {
     /// Gives every one of the runs a label, or none of them. One that bears it already keeps it.
@@ -38,19 +38,16 @@ impl Store {
         runs: &[RunId],
         change: impl Fn(&Connection, &RunId) -> rusqlite::Result<usize>,
     ) -> Result<(), Error> {
-        let path = self.path().to_owned();
-        let place = Place { tried: Attempt::Label, path: &path };
-        let sqlite = |error| place.sqlite(error);
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
-        schema::add_beside(&transaction).map_err(sqlite)?;
-        for run in runs {
-            if !crate::store::holds(&transaction, run).map_err(sqlite)? {
-                return Err(Error::UnknownRun(place.lookup(run.short()), Vec::new()));
+        self.change(Attempt::Label, |transaction, place| {
+            schema::add_beside(transaction)?;
+            for run in runs {
+                if !holds(transaction, run)? {
+                    return Ok(Err(Error::UnknownRun(place.lookup(run.short()), Vec::new())));
+                }
+                change(transaction, run)?;
             }
-            change(&transaction, run).map_err(sqlite)?;
-        }
-        transaction.commit().map_err(sqlite)
+            Ok(Ok(()))
+        })
     }
 
     /// The labels of every run that has any, in ascending order. What cannot be a label is left out; where

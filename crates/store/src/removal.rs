@@ -1,8 +1,8 @@
 //! Taking runs out of a store: those that are named, and the oldest where there are too many.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction};
 
-use crate::error::{Attempt, Error, Place};
+use crate::error::{Attempt, Error};
 use crate::identity::{CalibrationId, RunId};
 use crate::labels;
 use crate::schema;
@@ -15,22 +15,20 @@ impl Store {
     /// # Errors
     /// There is no such run or calibration, or the store cannot be written. It is then as it was.
     pub fn remove(&mut self, runs: &[RunId], calibrations: &[CalibrationId]) -> Result<(), Error> {
-        let path = self.path().to_owned();
-        let lookup = |wanted: String| Place { tried: Attempt::Remove, path: &path }.lookup(wanted);
-        self.removing(|transaction| {
+        self.change(Attempt::Remove, |transaction, place| {
             for id in runs {
                 if !holds(transaction, id)? {
-                    return Ok(Err(Error::UnknownRun(lookup(id.short()), Vec::new())));
+                    return Ok(Err(Error::UnknownRun(place.lookup(id.short()), Vec::new())));
                 }
                 remove_run(transaction, id)?;
             }
             for id in calibrations {
                 if transaction.execute("DELETE FROM calibration WHERE id = ?1", [id.to_string()])? == 0 {
-                    return Ok(Err(Error::UnknownCalibration(lookup(id.short()))));
+                    return Ok(Err(Error::UnknownCalibration(place.lookup(id.short()))));
                 }
             }
             Ok(Ok(()))
-        })??;
+        })?;
         self.give_room_back();
         Ok(())
     }
@@ -42,7 +40,7 @@ impl Store {
     /// The store cannot be read or written. It is then as it was.
     pub fn remove_all_but(&mut self, newest: usize) -> Result<Vec<RunId>, Error> {
         let order: Vec<RunId> = self.runs()?.iter().rev().map(|entry| entry.id).collect();
-        let gone = self.removing(|transaction| {
+        let gone = self.change(Attempt::Remove, |transaction, _| {
             // Under the lock: a label that somebody has given meanwhile counts.
             let labels = labels::of_file(transaction)?;
             let bare = order.iter().filter(|id| !labels.contains_key(id));
@@ -51,7 +49,7 @@ impl Store {
                 remove_run(transaction, id)?;
             }
             Ok(Ok(gone))
-        })??;
+        })?;
         self.give_room_back();
         Ok(gone)
     }
@@ -68,7 +66,7 @@ impl Store {
         if in_use(&self.connection).map_err(|error| place.sqlite(error))? <= bytes {
             return Ok(Vec::new());
         }
-        self.removing(|transaction| {
+        self.change(Attempt::Remove, |transaction, _| {
             schema::add_beside(transaction)?;
             let mut select = transaction.prepare(
                 "SELECT id, length(document) +
@@ -89,24 +87,7 @@ impl Store {
                 remove_run(transaction, id)?;
             }
             Ok(Ok(gone))
-        })?
-    }
-
-    /// Runs `change` in a transaction, which is kept where `change` comes to something.
-    fn removing<Outcome>(
-        &mut self,
-        change: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<Result<Outcome, Error>>,
-    ) -> Result<Result<Outcome, Error>, Error> {
-        let path = self.path().to_owned();
-        let place = Place { tried: Attempt::Remove, path: &path };
-        let sqlite = |error| place.sqlite(error);
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
-        let outcome = change(&transaction).map_err(sqlite)?;
-        if outcome.is_ok() {
-            transaction.commit().map_err(sqlite)?;
-        }
-        Ok(outcome)
+        })
     }
 
     /// Shrinks the file. Where another process reads it, or the disk has no room for the smaller copy, the

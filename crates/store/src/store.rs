@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior};
 use tempfile::TempDir;
 use tenbin_model::{Order, Run, order};
 
@@ -110,9 +110,7 @@ impl Store {
     /// As [`Store::open_existing`], but for those of writing.
     pub fn open_to_read(path: &Path) -> Result<Self, Error> {
         match Self::open_existing(path) {
-            Err(
-                Error::NoPermission { .. } | Error::NoSpace { .. } | Error::Io { .. } | Error::Sqlite { .. },
-            ) => {}
+            Err(Error::NoPermission(_) | Error::NoSpace(_) | Error::Io(..) | Error::Sqlite(..)) => {}
             other => return other,
         }
         let ReadOnlyStore { connection, log_unread, copy } =
@@ -197,39 +195,50 @@ impl Store {
     /// Writes the runs, calibrations and labels that are not there yet, all or none, and says which those
     /// were.
     pub(crate) fn insert(&mut self, tried: Attempt, contents: &Contents) -> Result<Merge, Error> {
+        self.change(tried, |transaction, _| {
+            if contents.measured_here || !contents.labels.is_empty() {
+                schema::add_beside(transaction)?;
+            }
+            let mut merge = Merge::default();
+            for run in &contents.runs {
+                if holds(transaction, &run.id)? {
+                    merge.present.push(run.id);
+                    continue;
+                }
+                run.insert(transaction)?;
+                merge.added.push(run.id);
+                if contents.measured_here {
+                    transaction
+                        .prepare_cached("INSERT INTO measured (run) VALUES (?1) ON CONFLICT DO NOTHING")?
+                        .execute([run.id.to_string()])?;
+                }
+            }
+            for calibration in &contents.calibrations {
+                if calibration.insert(transaction)? {
+                    merge.calibrations_added.push(calibration.id);
+                } else {
+                    merge.calibrations_present.push(calibration.id);
+                }
+            }
+            merge.labels_added = labels::insert(transaction, &contents.labels)?;
+            Ok(Ok(merge))
+        })
+    }
+
+    /// Makes a change in one transaction, which is kept where it comes to something.
+    pub(crate) fn change<Outcome>(
+        &mut self,
+        tried: Attempt,
+        change: impl FnOnce(&Transaction<'_>, Place<'_>) -> rusqlite::Result<Result<Outcome, Error>>,
+    ) -> Result<Outcome, Error> {
         let place = Place { tried, path: &self.path };
         let sqlite = |error| place.sqlite(error);
         // Taking the lock for writing at once lets SQLite wait for others instead of failing later.
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
-        if contents.measured_here || !contents.labels.is_empty() {
-            schema::add_beside(&transaction).map_err(sqlite)?;
-        }
-        let mut merge = Merge::default();
-        for run in &contents.runs {
-            if holds(&transaction, &run.id).map_err(sqlite)? {
-                merge.present.push(run.id);
-                continue;
-            }
-            run.insert(&transaction).map_err(sqlite)?;
-            merge.added.push(run.id);
-            if contents.measured_here {
-                transaction
-                    .prepare_cached("INSERT INTO measured (run) VALUES (?1) ON CONFLICT DO NOTHING")
-                    .and_then(|mut insert| insert.execute([run.id.to_string()]))
-                    .map_err(sqlite)?;
-            }
-        }
-        for calibration in &contents.calibrations {
-            if calibration.insert(&transaction).map_err(sqlite)? {
-                merge.calibrations_added.push(calibration.id);
-            } else {
-                merge.calibrations_present.push(calibration.id);
-            }
-        }
-        merge.labels_added = labels::insert(&transaction, &contents.labels).map_err(sqlite)?;
+        let outcome = change(&transaction, place).map_err(sqlite)??;
         transaction.commit().map_err(sqlite)?;
-        Ok(merge)
+        Ok(outcome)
     }
 
     /// The names of all runs, in ascending order. Reads nothing else, so that it works where a run is

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod specimens;
+mod stores;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use specimens::{Numbers, calibration, small_run};
+use stores::store_with;
 use tempfile::TempDir;
 use tenbin_model::{Calibration, Run};
 use tenbin_store::{Attempt, CalibrationId, Error, Existing, Foreign, RunId, Store};
@@ -21,21 +23,12 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&folder.path().join("source.db")).unwrap();
-        let mut runs: Vec<(RunId, Run)> = (0..3)
-            .map(|seed| {
-                let run = small_run(seed);
-                (store.keep(&run).unwrap(), run)
-            })
-            .collect();
+        let (folder, mut store, _) = store_with(0);
+        let runs = (0..3).map(small_run).map(|run| (store.keep(&run).unwrap(), run));
+        let mut runs: Vec<(RunId, Run)> = runs.collect();
         runs.sort_by_key(|(id, _)| *id);
-        let mut calibrations: Vec<(CalibrationId, Calibration)> = (0..2)
-            .map(|seed| {
-                let calibration = calibration(seed);
-                (store.keep_calibration(&calibration).unwrap(), calibration)
-            })
-            .collect();
+        let calibrations = (0..2).map(calibration).map(|it| (store.keep_calibration(&it).unwrap(), it));
+        let mut calibrations: Vec<(CalibrationId, Calibration)> = calibrations.collect();
         calibrations.sort_by_key(|(id, _)| *id);
         let path = folder.path().join("exported.db");
         store.export(&names(&runs), &names(&calibrations), &path, Existing::Refuse).unwrap();
@@ -55,10 +48,8 @@ impl Fixture {
         let outcome = store.import(&from);
         assert_eq!(fs::read(&from).unwrap(), bytes, "the foreign file was changed");
         for suffix in ["-wal", "-shm", "-journal"] {
-            assert!(
-                !self.path(&format!("foreign.db{suffix}")).exists(),
-                "something was left beside the foreign file"
-            );
+            let beside = self.path(&format!("foreign.db{suffix}"));
+            assert!(!beside.exists(), "something was left beside the foreign file");
         }
         match outcome {
             Err(error) => {
@@ -95,6 +86,13 @@ fn names<Id: Copy, Value>(named: &[(Id, Value)]) -> Vec<Id> {
     named.iter().map(|(id, _)| *id).collect()
 }
 
+/// The damage that this must have come upon.
+fn damage_to<Outcome: std::fmt::Debug>(tried: Attempt, outcome: Result<Outcome, Error>) -> Error {
+    let error = outcome.unwrap_err();
+    assert!(matches!(&error, Error::Damaged(task, _) if task.tried == tried), "{error}");
+    error
+}
+
 /// Every row of every table.
 fn contents(path: &Path) -> Vec<String> {
     let connection = rusqlite::Connection::open(path).unwrap();
@@ -120,8 +118,7 @@ fn a_file_cut_anywhere_is_refused() {
     let mut numbers = Numbers(3);
     let others = (0..40).map(|_| numbers.below(whole as u64) as usize);
     for length in pages.chain([10, 15, 16, 17, 99, 100]).chain(others).filter(|&length| length < whole) {
-        let error = fixture.import(&mut store, &fixture.exported[..length]);
-        match error {
+        match fixture.import(&mut store, &fixture.exported[..length]) {
             Some(Error::NotAStore(_, Foreign::Empty)) if length == 0 => {}
             Some(Error::Damaged { .. }) if length > 0 => {}
             other => panic!("cut at {length} of {whole}: {other:?}"),
@@ -192,10 +189,8 @@ fn damage_in_the_store_itself_is_found_when_the_run_is_read() {
         let Err(error) = store.load(&id) else { panic!("not noticed: {change}") };
         assert!(matches!(error, Error::Damaged { .. }), "{change}: {error}");
         assert!(error.to_string().contains(&id.short()), "{error}");
-        assert!(matches!(
-            store.export(&[id], &[], &fixture.path("out.db"), Existing::Refuse),
-            Err(Error::Damaged { .. })
-        ));
+        let outcome = store.export(&[id], &[], &fixture.path("out.db"), Existing::Refuse);
+        assert!(matches!(outcome, Err(Error::Damaged { .. })));
         assert!(!fixture.path("out.db").exists());
         connection.execute_batch("DELETE FROM chunk; DELETE FROM run").unwrap();
         fixture.target("own.db");
@@ -227,30 +222,23 @@ fn damage_to_a_calibration_hinders_no_run() {
     for altered in flipped.chain(cut) {
         let update = "UPDATE calibration SET document = ?1 WHERE id = ?2";
         connection.execute(update, (&altered, id.to_string())).unwrap();
-        let error = match store.load_calibration(&id) {
-            // zstd has bits that nothing depends on: what is read is then what was kept.
-            Ok(read) => {
-                assert_eq!(read, calibration(8));
-                harmless += 1;
-                continue;
-            }
-            Err(error) => error,
-        };
-        assert!(
-            matches!(&error, Error::Damaged(task, _) if task.tried == Attempt::LoadCalibration),
-            "{error}"
-        );
+        let loaded = store.load_calibration(&id);
+        // zstd has bits that nothing depends on: what is read is then what was kept.
+        if let Ok(read) = loaded {
+            assert_eq!(read, calibration(8));
+            harmless += 1;
+            continue;
+        }
+        let error = damage_to(Attempt::LoadCalibration, loaded);
         let sound = store.calibrations().unwrap();
         assert_eq!(sound, [(other, calibration(9))], "the sound one is there all the same");
         assert!(error.to_string().contains(&format!("calibration {}", id.short())), "{error}");
         let out = fixture.path("out.db");
-        let error = store.export(&store.ids().unwrap(), &[id], &out, Existing::Refuse).unwrap_err();
-        assert!(matches!(&error, Error::Damaged(task, _) if task.tried == Attempt::Export), "{error}");
+        damage_to(Attempt::Export, store.export(&store.ids().unwrap(), &[id], &out, Existing::Refuse));
         assert!(!out.exists());
         // A file in which it is damaged is refused whole.
         let before = contents(third.path());
-        let error = third.import(store.path()).unwrap_err();
-        assert!(matches!(&error, Error::Damaged(task, _) if task.tried == Attempt::Import), "{error}");
+        damage_to(Attempt::Import, third.import(store.path()));
         assert_eq!(contents(third.path()), before);
     }
     assert!(harmless <= 2, "{harmless} flips changed nothing");
@@ -283,16 +271,11 @@ fn what_is_not_a_store_is_named() {
     assert!(Store::open(&other).unwrap_err().to_string().contains("0x0f055112"));
 
     let text = fixture.path("notes.txt");
-    fs::write(
-        &text,
-        "not a database at all, but long enough to have a header of a hundred bytes. ".repeat(3),
-    )
-    .unwrap();
+    let words = "not a database at all, but long enough to have a header of a hundred bytes. ";
+    fs::write(&text, words.repeat(3)).unwrap();
     assert_eq!(foreign(Store::open(&text).err()), Foreign::Other("a text"));
-    assert_eq!(
-        foreign(store.import(Path::new("/dev/null")).err()),
-        Foreign::Other("a device, a pipe or a socket")
-    );
+    let device = store.import(Path::new("/dev/null")).err();
+    assert_eq!(foreign(device), Foreign::Other("a device, a pipe or a socket"));
 }
 
 #[test]
@@ -320,11 +303,8 @@ fn paths_that_lead_nowhere_are_told_apart() {
     assert!(matches!(Store::open(fixture.folder.path()), Err(Error::IsDirectory { .. })));
     // Nobody may make a folder there, not even root.
     let forbidden = Path::new("/sys/tenbin/store.db");
-    assert!(
-        matches!(Store::open(forbidden), Err(Error::NoPermission { .. })),
-        "{:?}",
-        Store::open(forbidden)
-    );
+    let outcome = Store::open(forbidden);
+    assert!(matches!(outcome, Err(Error::NoPermission { .. })), "{outcome:?}");
     let blank = fixture.path("blank.db");
     fs::write(&blank, b"").unwrap();
     assert!(matches!(Store::open_existing(&blank), Err(Error::NotAStore(_, Foreign::Empty))));
@@ -371,13 +351,9 @@ fn damaged_pages_hide_no_run_that_can_be_reached() {
         bytes[4096 * page..4096 * (page + 1)].fill(0xaa);
         let path = fixture.path(&format!("page-{page}.db"));
         fs::write(&path, &bytes).unwrap();
-        let store = match Store::open_to_read(&path) {
-            Ok(store) => store,
-            Err(error) => {
-                assert!(matches!(error, Error::Damaged { .. }), "{error}");
-                continue;
-            }
-        };
+        let opened = Store::open_to_read(&path);
+        assert!(matches!(opened, Ok(_) | Err(Error::Damaged { .. })), "{opened:?}");
+        let Ok(store) = opened else { continue };
         let Ok(listing) = store.list() else { continue };
         some_were_hidden += listing.damaged.len();
         for entry in &listing.runs {

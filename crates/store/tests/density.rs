@@ -26,9 +26,10 @@ fn density(shape: &Shape) -> (f64, f64) {
 /// The shapes and figures stand in `docs/store.md`; the bounds leave 2 % for another zstd.
 #[test]
 fn samples_take_no_more_than_was_measured() {
+    const BLOCKS: u32 = 2_000;
     let shape = |tick, noise, drift, variants, workers| Shape {
         variants,
-        blocks: 2_000,
+        blocks: BLOCKS,
         tick,
         noise,
         drift,

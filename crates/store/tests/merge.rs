@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use specimens::{calibration, small_run};
-use stores::calibration_names;
+use stores::{calibration_names, store_with};
 use tempfile::TempDir;
 use tenbin_store::{CalibrationId, Error, Existing, RunId, Store};
 
@@ -28,8 +28,7 @@ struct Files {
 type Pair = (RunId, CalibrationId);
 
 static FILES: LazyLock<Files> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("source.db")).unwrap();
+    let (folder, mut store, _) = store_with(0);
     let mut keep =
         |seed| (store.keep(&small_run(seed)).unwrap(), store.keep_calibration(&calibration(seed)).unwrap());
     let ids: Vec<Pair> = (0..u64::from(RUNS)).map(&mut keep).collect();
@@ -99,71 +98,57 @@ proptest! {
 
 #[test]
 fn a_store_left_by_a_crash_is_read_and_not_touched() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("live.db")).unwrap();
-    let id = store.keep(&small_run(1)).unwrap();
+    let (folder, _store, ids) = store_with(1);
     // What a crash leaves: the file and its log, copied while the run is still in the log alone.
-    let crashed = folder.path().join("crashed.db");
+    let at = |name: &str, suffix: &str| folder.path().join(format!("{name}.db{suffix}"));
     for suffix in ["", "-wal"] {
-        fs::copy(
-            folder.path().join(format!("live.db{suffix}")),
-            folder.path().join(format!("crashed.db{suffix}")),
-        )
-        .unwrap();
+        fs::copy(at("store", suffix), at("crashed", suffix)).unwrap();
     }
+    let crashed = at("crashed", "");
     let before = fs::read(&crashed).unwrap();
     let merge = Store::open(&folder.path().join("target.db")).unwrap().import(&crashed).unwrap();
-    assert_eq!(merge.added, [id]);
+    assert_eq!(merge.added, ids);
     assert_eq!(fs::read(&crashed).unwrap(), before);
-    assert!(!folder.path().join("crashed.db-shm").exists());
+    assert!(!at("crashed", "-shm").exists());
 }
 
 #[test]
 fn a_store_merged_into_itself_stays_as_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-    let id = store.keep(&small_run(1)).unwrap();
+    let (_folder, mut store, ids) = store_with(1);
     let path = store.path().to_owned();
     let merge = store.import(&path).unwrap();
-    assert_eq!((merge.added, merge.present), (vec![], vec![id]));
-    assert!(matches!(store.export(&[id], &[], &path, Existing::Replace), Err(Error::IsTheStore { .. })));
-    assert!(store.load(&id).is_ok());
+    assert_eq!((merge.added, merge.present), (vec![], ids.clone()));
+    assert!(matches!(store.export(&ids, &[], &path, Existing::Replace), Err(Error::IsTheStore { .. })));
+    assert!(store.load(&ids[0]).is_ok());
 }
 
 #[test]
 fn an_export_never_harms_what_stands_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-    let id = store.keep(&small_run(1)).unwrap();
+    let (folder, store, ids) = store_with(1);
+    let id = ids[0];
     let unknown: RunId = "0".repeat(64).parse().unwrap();
     let target = folder.path().join("out file?#%.db");
     fs::write(&target, "precious").unwrap();
     assert!(matches!(store.export(&[id], &[], &target, Existing::Refuse), Err(Error::Exists { .. })));
-    assert!(matches!(
-        store.export(&[id, unknown], &[], &target, Existing::Replace),
-        Err(Error::UnknownRun { .. })
-    ));
+    let outcome = store.export(&[id, unknown], &[], &target, Existing::Replace);
+    assert!(matches!(outcome, Err(Error::UnknownRun { .. })));
     assert_eq!(fs::read(&target).unwrap(), b"precious");
     store.export(&[id, id], &[], &target, Existing::Replace).unwrap();
     assert_eq!(merged(folder.path(), "other.db", &[target]).ids().unwrap(), [id]);
-    assert!(matches!(
-        store.export(&[id], &[], &folder.path().join("no/such/folder.db"), Existing::Refuse),
-        Err(Error::NoSuchFile { .. })
-    ));
+    let outcome = store.export(&[id], &[], &folder.path().join("no/such/folder.db"), Existing::Refuse);
+    assert!(matches!(outcome, Err(Error::NoSuchFile { .. })));
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("part")), "{left:?}");
 }
 
 #[test]
 fn an_exported_store_can_be_opened_and_written_like_any_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-    let run = small_run(1);
-    let id = store.keep(&run).unwrap();
+    let (folder, store, ids) = store_with(1);
+    let run = store.load(&ids[0]).unwrap();
     let target = folder.path().join("out.db");
-    store.export(&[id], &[], &target, Existing::Refuse).unwrap();
+    store.export(&ids, &[], &target, Existing::Refuse).unwrap();
     let mut exported = Store::open_existing(&target).unwrap();
-    assert_eq!(exported.keep(&run).unwrap(), id);
+    assert_eq!(exported.keep(&run).unwrap(), ids[0]);
     assert_eq!(exported.runs().unwrap(), store.runs().unwrap());
-    assert_eq!(exported.load(&id).unwrap(), run);
+    assert_eq!(exported.load(&ids[0]).unwrap(), run);
 }

@@ -14,7 +14,7 @@ use std::thread;
 use format_1::version;
 use rusqlite::Connection;
 use specimens::{calibration, small_run};
-use stores::calibration_names;
+use stores::{calibration_names, store_with};
 use tenbin_store::{Attempt, Error, RunId, Store};
 
 /// What a process does half of when it is in the middle of the upgrade.
@@ -56,9 +56,8 @@ fn a_store_of_format_1_is_upgraded_when_it_is_opened() {
 /// does not know.
 #[test]
 fn a_store_of_format_2_is_upgraded_when_it_is_opened() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let mut store = Store::open(&path).unwrap();
+    let (folder, mut store, _) = store_with(0);
+    let path = store.path().to_owned();
     let run = store.keep(&small_run(1)).unwrap();
     drop(store);
     let set =
@@ -142,8 +141,7 @@ fn a_failed_upgrade_leaves_format_1() {
 
 #[test]
 fn a_file_of_format_1_is_imported_and_left_as_it_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("store.db")).unwrap();
+    let (folder, mut store, _) = store_with(0);
     let own = store.keep_calibration(&calibration(7)).unwrap();
     for (seed, journal, in_use) in [(1, "delete", false), (2, "wal", false), (3, "wal", true)] {
         let path = folder.path().join(format!("{seed}.db"));

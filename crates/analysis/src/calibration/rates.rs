@@ -6,6 +6,7 @@ use tenbin_model::calibration::{
     Between, Bias, LayoutRates, OneLayout, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime,
     WeighRates, WorkRates,
 };
+use tenbin_model::order::grouped;
 use tenbin_model::{Calibration, MeasuredRatio, Order, Pair, Picoseconds, Purpose, Series, Verdict};
 
 use crate::across::in_order;
@@ -48,14 +49,9 @@ pub fn rates(calibration: &Calibration) -> Rates {
 }
 
 fn unanswered(pairs: &[WeighedPair]) -> Vec<Unanswered> {
-    let mut reasons: Vec<Unanswered> = Vec::new();
-    for why in pairs.iter().filter_map(|weighed| weighed.pair.why.as_ref()) {
-        match reasons.iter_mut().find(|reason| reason.why == *why) {
-            Some(reason) => reason.count += 1,
-            None => reasons.push(Unanswered { why: why.clone(), count: 1 }),
-        }
-    }
-    reasons
+    let reasons = grouped(pairs.iter().filter_map(|weighed| Some((weighed.pair.why.clone()?, ()))));
+    let reasons = reasons.into_iter().map(|(why, all)| Unanswered { why, count: all.len() as u64 });
+    reasons.collect()
 }
 
 /// None unless a pair was weighed for `purpose`.

@@ -1,8 +1,8 @@
 //! Calibrations that are made up, so that every rate of them is known.
 
 use tenbin_model::{
-    Calibration, Effort, Interval, Load, Machine, MeasuredRatio, Pair, Picoseconds, Provenance, Purpose,
-    Series, Verdict,
+    Calibration, Interval, Load, Machine, MeasuredRatio, Pair, Picoseconds, Provenance, Purpose, Series,
+    Verdict,
 };
 
 /// A calibration of a machine of which nothing was observed, at a level of 1 %.
@@ -10,11 +10,10 @@ pub(crate) fn calibration(series: Vec<Series>) -> Calibration {
     Calibration {
         provenance: Provenance {
             version: "0.1.0".into(),
-            build: None,
             started: "2026-11-21T08:15:00Z".into(),
             seed: 1,
-            effort: Effort::Normal,
             arguments: vec!["calibrate".into()],
+            ..Provenance::default()
         },
         machine: Machine::unobserved("a test"),
         load: Load { per_cpu: 0, threads: 0, average: [Some(0.31), Some(1.08)] },
@@ -67,17 +66,12 @@ pub(crate) fn refused(count: usize, truth: f64, measured: Option<Interval>) -> V
     let measured =
         measured.map(|interval| MeasuredRatio { ratio: interval.low.midpoint(interval.high), interval });
     let why = if measured.is_some() { None } else { Some("a worker was elsewhere".to_owned()) };
-    let refused =
-        Pair { verdict: Verdict::Refused, measured, why, took: Picoseconds::from_millis(500), ..one(truth) };
-    vec![refused; count]
+    let (verdict, took) = (Verdict::Refused, Picoseconds::from_millis(500));
+    vec![Pair { verdict, measured, why, took, ..pairs(1, truth, truth).remove(0) }; count]
 }
 
 pub(crate) fn in_layout(layout: u32, pairs: Vec<Pair>) -> Vec<Pair> {
     pairs.into_iter().map(|pair| Pair { layout: Some(layout), ..pair }).collect()
-}
-
-fn one(truth: f64) -> Pair {
-    pairs(1, truth, truth).remove(0)
 }
 
 /// Nothing wrong with it: two works, 400 pairs of equals with one alarm, effects, layouts, ratios.

@@ -1,6 +1,4 @@
-#![allow(clippy::unwrap_used)]
-
-use tenbin_model::calibration::{Proportion, Rates, Unanswered};
+use tenbin_model::calibration::{Proportion, Rates, Unanswered, WorkRates};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Bytes, Interval, Pair, Picoseconds, Verdict};
 
@@ -21,12 +19,16 @@ fn counted(proportion: Proportion) -> (u64, u64) {
     (proportion.count, proportion.of)
 }
 
+fn by_work(works: &[WorkRates], read: fn(&WorkRates) -> Proportion) -> Vec<(u64, u64)> {
+    works.iter().map(|work| counted(read(work))).collect()
+}
+
 #[test]
 fn an_alarm_is_an_equal_called_different_on_either_side() {
     let rates = rates(&full());
     // The ends solve their equations; found by bisection of the sum of binomial probabilities.
     assert_eq!(shown(rates.alarms), (1, 400, "0.000013 0.018427".into()));
-    assert_eq!(rates.works.iter().map(|work| counted(work.alarms)).collect::<Vec<_>>(), [(1, 200), (0, 200)]);
+    assert_eq!(by_work(&rates.works, |work| work.alarms), [(1, 200), (0, 200)]);
     let unsound = super::rates(&unsound());
     assert_eq!(counted(unsound.alarms), (40, 400));
     assert!(unsound.alarms.interval.unwrap().low > 0.01);
@@ -84,7 +86,7 @@ fn coverage_counts_intervals_and_their_ends() {
         ladder("pipe", 0.0, refused(1, 1.0, Some(exactly))),
     ]));
     assert_eq!(counted(rates.covered), (7, 8));
-    assert_eq!(rates.works.iter().map(|work| counted(work.covered)).collect::<Vec<_>>(), [(6, 7), (1, 1)]);
+    assert_eq!(by_work(&rates.works, |work| work.covered), [(6, 7), (1, 1)]);
 }
 
 #[test]
@@ -130,10 +132,7 @@ fn a_pair_without_an_interval_makes_no_rate_of_error_smaller() {
 fn refusals_are_counted_of_equals_and_of_everything() {
     let rates = rates(&full());
     assert_eq!(counted(rates.undecided), (10, 400));
-    assert_eq!(
-        rates.works.iter().map(|work| counted(work.undecided)).collect::<Vec<_>>(),
-        [(0, 200), (10, 200)]
-    );
+    assert_eq!(by_work(&rates.works, |work| work.undecided), [(0, 200), (10, 200)]);
     // 3 of alu's effects, 92 + 29 + 2 of the pipe's, its 10 equals; of 400 + 600 + 80 + 40 pairs.
     assert_eq!(counted(rates.refused), (136, 1120));
     let [unweighed] = rates.unweighed.as_slice() else { panic!("one series was refused as a whole") };
@@ -294,7 +293,7 @@ fn commands_have_rates_of_their_own() {
     assert_eq!((rates.alarms, rates.covered, rates.works.len()), (without.alarms, without.covered, 2));
     let of_commands = rates.commands.unwrap();
     assert_eq!((counted(of_commands.alarms), counted(of_commands.wrong_signs)), ((1, 40), (0, 40)));
-    let covered: Vec<_> = of_commands.works.iter().map(|work| counted(work.covered)).collect();
+    let covered = by_work(&of_commands.works, |work| work.covered);
     assert_eq!(covered, [(20, 20), (19, 20)], "of equals only");
     assert_eq!((without.commands, without.functions), (None, None));
 }
@@ -309,11 +308,8 @@ fn functions_have_rates_of_their_own_and_a_truth_that_is_known() {
 
 #[test]
 fn processes_with_other_ratios_are_counted_by_intervals() {
-    let in_process = |process, measured| {
-        pairs(4, 1.0, measured)
-            .into_iter()
-            .map(move |pair| Pair { process: Some(process), ..pair })
-            .collect::<Vec<_>>()
+    let in_process = |process, measured| -> Vec<Pair> {
+        pairs(4, 1.0, measured).into_iter().map(|pair| Pair { process: Some(process), ..pair }).collect()
     };
     let of = |series| rates(&calibration(vec![series])).between;
     // Intervals are a thousandth on either side: only those of the third process lie elsewhere.
@@ -321,9 +317,8 @@ fn processes_with_other_ratios_are_counted_by_intervals() {
     let between = of(series.clone()).remove(0);
     assert_eq!((between.processes, counted(between.disjoint)), (3, (32, 48)));
     assert!((between.apart - 1.01).abs() < 1e-12);
-    let text =
-        crate::report::calibration(&calibration(vec![series.clone()]), &rates(&calibration(vec![series])))
-            .text(200);
+    let whole = calibration(vec![series]);
+    let text = crate::report::calibration(&whole, &rates(&whole)).text(200);
     assert!(text.contains("3 processes") && text.contains("32 of 48"), "{text}");
     assert_eq!(of(ladder("alu", 0.0, in_process(0, 1.0))), []);
     assert_eq!(of(ladder("alu", 0.0, pairs(8, 1.0, 1.0))), []);

@@ -1,10 +1,8 @@
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tenbin_model::machine::{Clock, CoreKind, Node, Witness, Wsl};
+use tenbin_model::machine::{Clock, CoreKind, Node, Virtualisation, Witness, Wsl};
 
 use super::*;
 use crate::specimen::sharing;
@@ -134,13 +132,12 @@ fn the_places_of_cpus_count() {
     let mut other = machine();
     other.cpus[1].siblings = Observed::Known(vec![Cpu(0), Cpu(1)]);
     other.cpus[1].kind = Observed::Known(CoreKind::Efficiency);
-    let names: Vec<String> =
-        compare(&machine(), &other).differences.into_iter().map(|difference| difference.name).collect();
-    assert_eq!(names, ["cores", "kinds of core"]);
+    let names = |other: &Machine| -> Vec<String> {
+        compare(&machine(), other).differences.into_iter().map(|difference| difference.name).collect()
+    };
+    assert_eq!(names(&other), ["cores", "kinds of core"]);
     other.cpus.pop();
-    assert!(
-        compare(&machine(), &other).differences.iter().any(|difference| difference.name == "CPUs usable")
-    );
+    assert!(names(&other).contains(&"CPUs usable".to_owned()));
 }
 
 /// The same cache by another's word is the same cache.
@@ -169,9 +166,8 @@ fn an_emulated_processor_is_named() {
     let other = Machine { virtualisation: emulated, ..machine() };
     let answer = compare(&machine(), &other);
     assert_eq!(answer.outcome, Outcome::Different);
-    assert!(
-        answer.sentence.ends_with("Lengths of time mean nothing on the second: its processor is emulated.")
-    );
+    let end = "Lengths of time mean nothing on the second: its processor is emulated.";
+    assert!(answer.sentence.ends_with(end), "{}", answer.sentence);
     assert!(compare(&other, &other).sentence.contains("on either"));
 }
 
@@ -204,12 +200,8 @@ proptest! {
         }
         let (there, back) = (compare(&machine(), &other), compare(&other, &machine()));
         prop_assert_eq!(there.outcome, back.outcome);
-        let mirrored: Vec<Difference> = back
-            .differences
-            .into_iter()
-            .map(|d| Difference { left: d.right, right: d.left, ..d })
-            .collect();
-        prop_assert_eq!(there.differences, mirrored);
+        let mirrored = back.differences.into_iter().map(|d| Difference { left: d.right, right: d.left, ..d });
+        prop_assert_eq!(there.differences, mirrored.collect::<Vec<_>>());
         prop_assert_eq!(compare(&other, &other).outcome, Outcome::Alike);
     }
 }

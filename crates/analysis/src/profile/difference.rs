@@ -188,10 +188,10 @@ pub fn explain(names: [String; 2], left: &[Profile], right: &[Profile]) -> Optio
         let [left, right] = [0, 1].map(|side: usize| sides[side].iter().map(of).collect::<Vec<f64>>());
         Some(match sides::shift(&left, &right, level) {
             Some(shift) => Moved { nanoseconds: shift.estimate, interval: Some(shift.interval) },
-            None => Moved {
-                nanoseconds: Ordered::new(right)?.median() - Ordered::new(left)?.median(),
-                interval: None,
-            },
+            None => {
+                let nanoseconds = Ordered::new(right)?.median() - Ordered::new(left)?.median();
+                Moved { nanoseconds, interval: None }
+            }
         })
     };
     let difference = moved(&|parts| parts.whole)?;
@@ -264,21 +264,15 @@ fn sentence(explanation: &Explanation) -> String {
         named.map(|cause| format!("{} of that {}", whole_percent(cause.share), why(cause))).collect();
     if causes.len() > IN_SENTENCE {
         let others: f64 = causes[IN_SENTENCE..].iter().map(|cause| cause.share).sum();
-        shares.push(format!(
-            "{} in {} more",
-            whole_percent(others),
-            counted(causes.len() - IN_SENTENCE, "part")
-        ));
+        let more = counted(causes.len() - IN_SENTENCE, "part");
+        shares.push(format!("{} in {more} more", whole_percent(others)));
     }
     let explained = if causes.is_empty() {
         "nothing that was observed explains it".to_owned()
     } else {
-        let rest = if rest.abs() < 0.005 {
-            String::new()
-        } else {
-            format!("; {} is not explained", whole_percent(rest))
-        };
-        format!("{}{rest}", comma(shares))
+        let is_little = rest.abs() < 0.005;
+        let rest = format!("; {} is not explained", whole_percent(rest));
+        comma(shares) + if is_little { "" } else { &rest }
     };
     let few =
         if difference.interval.is_some() { "" } else { ". So few profiles do not show how far they vary" };
@@ -388,6 +382,7 @@ mod tests {
     use tenbin_model::profile::{BlockedBy, Course, Overhead, OverheadPart, Split};
 
     use super::*;
+    use crate::profile::tests::activity;
 
     /// An activity with its count, its time on a CPU, and the time for which all stood still for it, in ms.
     type Did = (&'static str, Kind, u64, f64, f64);
@@ -421,16 +416,8 @@ mod tests {
             activities: did
                 .iter()
                 .map(|did| Activity {
-                    name: did.0.into(),
-                    kind: did.1,
-                    count: did.2,
-                    errors: 0,
-                    total: picoseconds((did.3 + did.4) * factor),
                     split: Some(Split { on_cpu: picoseconds(did.3 * factor), ..Split::default() }),
-                    longest: Picoseconds::ZERO,
-                    histogram: Vec::new(),
-                    wakers: Vec::new(),
-                    in_flight: 0,
+                    ..activity(did.0, did.1, did.2, picoseconds((did.3 + did.4) * factor))
                 })
                 .collect(),
             ..Profile::default()
@@ -439,13 +426,9 @@ mod tests {
 
     /// Ten of each, the times up to 1 % apart.
     fn explained(left: &[Did], right: &[Did], queued: [f64; 2]) -> Explanation {
+        let factor = |place: usize| 1.0 + (place % ENOUGH) as f64 / (100 * ENOUGH) as f64;
         let side = |did: &[Did], queued: f64, shift: usize| -> Vec<Profile> {
-            (0..ENOUGH)
-                .map(|place| {
-                    let factor = 1.0 + ((place * 7 + shift) % ENOUGH) as f64 / (100 * ENOUGH) as f64;
-                    profile(did, queued, 1.0, factor)
-                })
-                .collect()
+            (0..ENOUGH).map(|place| profile(did, queued, 1.0, factor(place * 7 + shift))).collect()
         };
         explain(["A", "B"].map(String::from), &side(left, queued[0], 0), &side(right, queued[1], 3)).unwrap()
     }
@@ -490,19 +473,16 @@ mod tests {
 
     #[test]
     fn what_many_small_parts_add_up_to_is_not_explained() {
-        let names =
-            ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"];
         // 26 parts that are below what is named, and 18 that are above it and one of many.
-        for names in [names.iter().chain(&["s", "t", "u", "v", "w", "x", "y", "z"]), names.iter().chain(&[])]
+        for names in
+            ["a b c d e f g h i j k l m n o p q r s t u v w x y z", "a b c d e f g h i j k l m n o p q r"]
         {
             let mut right = BASE.to_vec();
-            right.extend(names.map(|&name| (name, Kind::Call, 1, 4.0, 0.0)));
+            right.extend(names.split(' ').map(|name| (name, Kind::Call, 1, 4.0, 0.0)));
             let explanation = explained(BASE, &right, [0.0; 2]);
             assert!(explanation.sentence.contains("nothing that was observed explains it"));
-            assert!(
-                (explanation.not_explained.nanoseconds / explanation.difference.nanoseconds - 1.0).abs()
-                    < 0.01
-            );
+            let left_over = explanation.not_explained.nanoseconds / explanation.difference.nanoseconds;
+            assert!((left_over - 1.0).abs() < 0.01, "{left_over}");
         }
     }
 

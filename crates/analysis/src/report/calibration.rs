@@ -1,13 +1,12 @@
 //! A calibration as text: what it answers, then the tables that it answers from.
 
-use tenbin_document::words::{comma, percent, semicolon};
 use tenbin_document::{Document, Table};
 use tenbin_model::calibration::{
     Between, Bias, LayoutRates, Proportion, Rates, Step, Unanswered, Unweighed, VerdictTime, WeighRates,
     WorkRates,
 };
-use tenbin_model::machine::Observed;
-use tenbin_model::words::capitalised;
+use tenbin_model::order::grouped;
+use tenbin_model::words::{capitalised, comma, percent, semicolon};
 use tenbin_model::{Calibration, Effort, Order, Picoseconds, Purpose};
 
 use crate::calibration::{self, against, date, made_load, range};
@@ -44,10 +43,8 @@ pub fn calibration(calibration: &Calibration, rates: &Rates) -> Document {
     for work in &all {
         let own = calibration.series.iter().find(|series| series.work == work.work);
         let margin = own.map_or_else(String::new, |series| {
-            format!(
-                "; equivalent means within {}, so a smaller effect need not be found",
-                percent(series.margin)
-            )
+            let margin = percent(series.margin);
+            format!("; equivalent means within {margin}, so a smaller effect need not be found")
         });
         document.entry(&work.work, format!("{}{margin}", work.what));
     }
@@ -156,9 +153,8 @@ fn smallest(works: &[WorkRates]) -> Option<String> {
             let largest = work.steps.iter().rfind(|step| step.detected.of > 0)?;
             Some(match work.ninety {
                 Some(step) => {
-                    let share = counted(step.detected);
-                    let share =
-                        step.detected.interval.map_or(share.clone(), |it| format!("{share}: {}", range(it)));
+                    let within = step.detected.interval.map(|interval| format!(": {}", range(interval)));
+                    let share = counted(step.detected) + &within.unwrap_or_default();
                     format!("{} from {} ({share})", work.work, percent(step.effect))
                 }
                 None => {
@@ -244,23 +240,13 @@ fn layout(layout: &LayoutRates) -> Option<String> {
         1 => ", in 1 layout".into(),
         several => format!(", in {several} layouts"),
     };
-    let alarmed: Vec<String> = layout
-        .layouts
-        .iter()
-        .filter(|one| one.different.count > 0)
-        .map(|one| format!("{} in layout {}", counted(one.different), one.layout))
-        .collect();
-    let mut text = format!(
-        "Copies of one function, laid out again for each block{places}: {} called different ({})",
-        counted(layout.different),
-        range(interval)
-    );
-    if alarmed.is_empty() {
-        text.push('.');
-    } else {
-        text.push_str(&format!(": {}.", comma(&alarmed)));
-    }
-    Some(text)
+    let alarmed = layout.layouts.iter().filter(|one| one.different.count > 0);
+    let alarmed = comma(alarmed.map(|one| format!("{} in layout {}", counted(one.different), one.layout)));
+    let alarmed = if alarmed.is_empty() { alarmed } else { format!(": {alarmed}") };
+    let (of, range) = (counted(layout.different), range(interval));
+    Some(format!(
+        "Copies of one function, laid out again for each block{places}: {of} called different ({range}){alarmed}."
+    ))
 }
 
 /// `what 2.9998 (3, 20 runs, error -0.0067 %, at worst 0.05 %)`.
@@ -295,21 +281,12 @@ fn refused(rates: &Rates) -> String {
     };
     let mut text = match rates.refused.interval {
         Some(interval) => {
-            format!(
-                "{undecided}{} verdicts of any kind were refused ({}).",
-                counted(rates.refused),
-                range(interval)
-            )
+            let of = counted(rates.refused);
+            format!("{undecided}{of} verdicts of any kind were refused ({}).", range(interval))
         }
         None => "No verdict was asked for.".into(),
     };
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for unweighed in &rates.unweighed {
-        match reasons.iter_mut().find(|(why, _)| *why == unweighed.why) {
-            Some((_, names)) => names.push(named(unweighed)),
-            None => reasons.push((&unweighed.why, vec![named(unweighed)])),
-        }
-    }
+    let reasons = grouped(rates.unweighed.iter().map(|it| (&it.why, named(it))));
     if !reasons.is_empty() {
         let each = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names)));
         text.push_str(&format!(" Not weighed: {}.", semicolon(each)));
@@ -343,10 +320,7 @@ fn circumstances(calibration: &Calibration) -> String {
         [None, Some(one)] => format!(" (load average {one:.2} after)"),
         [None, None] => String::new(),
     };
-    let on = match &calibration.machine.cpu_model {
-        Observed::Known(model) => format!(" on {model}"),
-        Observed::NotObservable(_) => String::new(),
-    };
+    let on = calibration.machine.cpu_model.known().map_or_else(String::new, |model| format!(" on {model}"));
     let time = calibration.time;
     let longer = |(purpose, name): (Purpose, &str)| {
         let any = calibration.series.iter().any(|series| series.purpose == purpose);

@@ -1,10 +1,9 @@
 //! A diagnosis of a machine's noise as text.
 
-use tenbin_document::words::{comma, counted, first};
 use tenbin_document::{Block, Document};
 use tenbin_model::machine::{cpu_ranges, cpus_in_words};
 use tenbin_model::noise::{Diagnosis, Disturbance, Noise};
-use tenbin_model::words::{capitalised, semicolon};
+use tenbin_model::words::{capitalised, comma, counted, first, semicolon};
 
 /// What disturbs, first in a sentence, then one by one with what it does and the remedy; then what does not,
 /// and what cannot be seen.
@@ -146,23 +145,16 @@ mod tests {
 
     #[test]
     fn a_sentence_counts_what_there_is() {
+        use Disturbance::{Active, Possible, Quiet};
+        let nothing = "Nothing that can be seen disturbs figures on CPUs 0-1";
         for (states, begins) in [
-            (
-                &[Disturbance::Quiet][..],
-                "Nothing that can be seen disturbs figures on CPUs 0-1; 1 does not, and 0 cannot",
-            ),
-            (
-                &[Disturbance::Possible],
-                "Nothing that can be seen disturbs figures on CPUs 0-1 now, and 1 thing may; 0 do not",
-            ),
-            (
-                &[Disturbance::Active, Disturbance::Active],
-                "2 things disturb figures on CPUs 0-1 now; 0 do not",
-            ),
+            (&[Quiet][..], format!("{nothing}; 1 does not, and 0 cannot")),
+            (&[Possible], format!("{nothing} now, and 1 thing may; 0 do not")),
+            (&[Active, Active], "2 things disturb figures on CPUs 0-1 now; 0 do not".into()),
         ] {
             let sources = states.iter().map(|state| noise("one", *state, &[])).collect();
             let text = sentence(&of(sources));
-            assert!(text.starts_with(begins), "{text}");
+            assert!(text.starts_with(&begins), "{text}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use tenbin_document::interval::{outward, show};
 use tenbin_document::{Axis, Block, Chart, Curve, Document, Estimate, Intervals, Samples, Style, Unit};
+use tenbin_model::words::capitalised;
 use tenbin_model::{
     Answer, Cell, Comparison, Descriptor, Evidence, Interval, Quantity, Sample, Trial, VariantIndex, Verdict,
 };
@@ -34,8 +35,7 @@ pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answe
     if count == 1 {
         document.push(Block::Intervals(every));
     } else if count > RATIOS || count > 1 && trial.cells.len() > 1 {
-        let mut all = Document::new();
-        all.push(Block::Intervals(every));
+        let all = Document { blocks: vec![Block::Intervals(every)] };
         document.push(Block::Folded { title: format!("All {count} ratios"), document: all });
     }
     let mut beside = Document::new();
@@ -43,11 +43,8 @@ pub(super) fn pictures(analysis: &dyn Analysis, trial: &Trial, answers: &[&Answe
     if let (Basis::Ratios, Some(comparison)) = (analysis.basis(), cell.arrangement.comparisons.first()) {
         beside.push(Block::Chart(course(analysis.time(cell), &trial.descriptor, cell, comparison)));
     }
-    let place = if cell.arrangement.label.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", cell.arrangement.label)
-    };
+    let label = &cell.arrangement.label;
+    let place = if label.is_empty() { String::new() } else { format!(": {label}") };
     document.push(Block::Folded { title: format!("How single values lie{place}"), document: beside });
     document
 }
@@ -129,20 +126,11 @@ const fn sides(quantity: Quantity) -> [&'static str; 2] {
 }
 
 /// What a ratio is of.
-const fn name(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::BytesPerSecond | Quantity::NanosecondsPerOperation => "Time",
-        Quantity::Lateness => "Lateness",
-        Quantity::WallTime => "Time",
-        Quantity::UserTime => "User time",
-        Quantity::KernelTime => "System time",
-        Quantity::CpuTime => "CPU time",
-        Quantity::PeakMemory => "Peak memory",
-        Quantity::PageFaults => "Page faults",
-        Quantity::ContextSwitches => "Context switches",
-        Quantity::Instructions => "Instructions",
-        Quantity::Cycles => "Cycles",
-    }
+fn name(quantity: Quantity) -> String {
+    capitalised(match quantity {
+        Quantity::Lateness => "lateness",
+        _ => quantity.of_command().unwrap_or("time"),
+    })
 }
 
 /// Every sample of a trial: for each cell the costs of its variants, in the order in which they were taken.
@@ -174,18 +162,16 @@ fn costs(time: Time, cell: &Cell, variant: VariantIndex) -> impl Iterator<Item =
 
 /// What a cost is: its unit and its name.
 fn cost(quantity: Quantity) -> (Unit, &'static str) {
+    let noun = quantity.of_command().unwrap_or_default();
     match quantity {
-        Quantity::PeakMemory => (Unit::Bytes, "peak memory"),
-        Quantity::PageFaults => (Unit::Number, "page faults"),
-        Quantity::ContextSwitches => (Unit::Number, "context switches"),
-        Quantity::Instructions => (Unit::Number, "instructions"),
-        Quantity::Cycles => (Unit::Number, "cycles"),
+        Quantity::PeakMemory => (Unit::Bytes, noun),
         Quantity::Lateness => (Unit::Time, "lateness"),
         Quantity::BytesPerSecond => (Unit::Time, "time of a byte"),
         Quantity::NanosecondsPerOperation => (Unit::Time, "time of an operation"),
         Quantity::WallTime | Quantity::UserTime | Quantity::KernelTime | Quantity::CpuTime => {
             (Unit::Time, "time of a run")
         }
+        _ => (Unit::Number, noun),
     }
 }
 
@@ -220,11 +206,8 @@ fn cumulative(values: &Ordered) -> Vec<(f64, f64)> {
 fn course(time: Time, descriptor: &Descriptor, cell: &Cell, comparison: &Comparison) -> Chart {
     let ratios = verdict::paired(time, &cell.samples, comparison);
     let ends = ends(&cell.samples);
-    let points = ratios
-        .blocks
-        .iter()
-        .zip(&ratios.values)
-        .filter_map(|(block, ratio)| Some((*ends.get(*block as usize)?, ratio.exp())));
+    let place = |(&block, ratio): (&u32, &f64)| Some((*ends.get(block as usize)?, ratio.exp()));
+    let points = ratios.blocks.iter().zip(&ratios.values).filter_map(place);
     let (left, right) = (&descriptor[comparison.left].name, &descriptor[comparison.right].name);
     Chart {
         title: format!("{left} : {right}, one dot per block, over the time they were measured"),

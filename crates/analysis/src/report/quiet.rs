@@ -1,10 +1,9 @@
 //! Remedies against noise as text.
 
-use tenbin_document::words::{comma, counted};
 use tenbin_document::{Block, Document};
 use tenbin_model::machine::cpus_in_words;
 use tenbin_model::noise::{Remedies, Remedy, RemedyState};
-use tenbin_model::words::{capitalised, semicolon};
+use tenbin_model::words::{capitalised, comma, counted, semicolon};
 
 /// What could be done for a command, first in a sentence.
 pub fn remedies(remedies: &Remedies) -> Document {

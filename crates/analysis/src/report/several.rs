@@ -128,12 +128,7 @@ fn headlines(analyses: &Analyses, runs: &[Judged], names: &[String], experiment:
                 document.entry(name, format!("{}: {}", summary.name, summary.sentence));
             }
         }
-        let own = reported
-            .report
-            .answers
-            .iter()
-            .filter(|answer| answer.headline && answer.experiment == experiment);
-        for answer in own {
+        for answer in reported.report.answers.iter().filter(|it| it.headline && it.experiment == experiment) {
             document.entry(name, &answer.sentence);
         }
     }
@@ -197,8 +192,7 @@ fn side_by_side(moves: &[Move<'_>], names: &[String]) -> Document {
         }));
     }
     if !rest.is_empty() {
-        let mut more = Document::new();
-        more.push(Block::Table(table(rest, names)));
+        let more = Document { blocks: vec![Block::Table(table(rest, names))] };
         document.push(folded("All other ratios, which moved less", more));
     }
     document
@@ -212,17 +206,13 @@ fn table(moves: &[Move<'_>], names: &[String]) -> Table {
         let ratio = show(evidence.ratio, evidence.interval);
         if run == 0 { ratio } else { format!("{ratio} ({:+.1} %)", (factor - 1.0) * 100.0) }
     };
-    let each = |of: &dyn Fn(&Move<'_>, usize) -> String, one| {
-        std::iter::once(Move::name(one)).chain((0..names.len()).map(|run| of(one, run))).collect()
-    };
+    let row =
+        |one| std::iter::once(Move::name(one)).chain((0..names.len()).map(|run| cell(one, run))).collect();
     let shades = moves.iter().map(|one| {
         let runs = (0..names.len()).map(|run| one.factor(run).map_or(0, shade));
         std::iter::once(0).chain(runs).collect()
     });
-    Table {
-        shades: shades.collect(),
-        ..Table::new(header, moves.iter().map(|one| each(&cell, one)).collect())
-    }
+    Table { shades: shades.collect(), ..Table::new(header, moves.iter().map(row).collect()) }
 }
 
 /// How dark a cell is, and below 0 where the ratio fell.

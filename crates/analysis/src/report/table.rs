@@ -16,12 +16,8 @@ const COUNT_SHOWN: f64 = 1e-3;
 
 /// What each variant cost in this cell. None if nothing was timed.
 pub fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Table> {
-    let rows: Vec<Row> = cell
-        .arrangement
-        .variants
-        .iter()
-        .filter_map(|&index| Row::of(time, descriptor, cell, index))
-        .collect();
+    let variants = cell.arrangement.variants.iter();
+    let rows: Vec<Row> = variants.filter_map(|&index| Row::of(time, descriptor, cell, index)).collect();
     if rows.is_empty() {
         return None;
     }
@@ -34,12 +30,9 @@ pub fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Tabl
     let counted = descriptor.quantity == Quantity::NanosecondsPerOperation;
     // A column appears when at least one variant has something to say in it.
     let mut header: Vec<String> = ["variant", cost, "median within (99 %)"].map(String::from).into();
-    let mut cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            vec![row.name.clone(), quantity(descriptor.quantity, row.cost.median), spread(descriptor, row)]
-        })
-        .collect();
+    let median = |row: &Row| quantity(descriptor.quantity, row.cost.median);
+    let first = |row: &Row| vec![row.name.clone(), median(row), spread(descriptor, row)];
+    let mut cells: Vec<Vec<String>> = rows.iter().map(first).collect();
     let mut column = |title: &str, texts: Vec<Option<String>>| {
         if texts.iter().any(Option::is_some) {
             header.push(title.to_owned());
@@ -92,28 +85,21 @@ pub fn variants(time: Time, descriptor: &Descriptor, cell: &Cell) -> Option<Tabl
 
 /// What was weighed: the ratio, its interval, the verdict.
 pub fn comparisons(descriptor: &Descriptor, answers: &[&Answer]) -> Option<Table> {
-    let rows: Vec<Vec<String>> = answers
-        .iter()
-        .filter_map(|answer| {
-            let evidence = answer.evidence.as_ref()?;
-            let verdict = match answer.verdict {
-                Verdict::Different => "different",
-                Verdict::Equivalent => "equivalent",
-                Verdict::Refused => "refused",
-            };
-            let (how, range) = match briefly(descriptor.quantity, evidence) {
-                Some(how) => (how, range(descriptor.quantity, evidence)),
-                None => (show(evidence.ratio, evidence.interval), outward(evidence.interval)),
-            };
-            Some(vec![
-                format!("{} : {}", evidence.left, evidence.right),
-                how,
-                range,
-                verdict.into(),
-                evidence.blocks.to_string(),
-            ])
-        })
-        .collect();
+    let row = |answer: &&Answer| {
+        let evidence = answer.evidence.as_ref()?;
+        let verdict = match answer.verdict {
+            Verdict::Different => "different",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Refused => "refused",
+        };
+        let (how, range) = match briefly(descriptor.quantity, evidence) {
+            Some(how) => (how, range(descriptor.quantity, evidence)),
+            None => (show(evidence.ratio, evidence.interval), outward(evidence.interval)),
+        };
+        let pair = format!("{} : {}", evidence.left, evidence.right);
+        Some(vec![pair, how, range, verdict.into(), evidence.blocks.to_string()])
+    };
+    let rows: Vec<Vec<String>> = answers.iter().filter_map(row).collect();
     if rows.is_empty() {
         return None;
     }

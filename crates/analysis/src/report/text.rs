@@ -2,6 +2,7 @@
 
 use tenbin_document::words::{and, comma, counted, percent};
 use tenbin_document::{Block, Document};
+use tenbin_model::order::grouped;
 use tenbin_model::unit::three_digits;
 use tenbin_model::verdict::CheckedVariant;
 use tenbin_model::{Answer, Cell, Descriptor, Finding, Order, Quantity, Report, Role, Trial, Verdict};
@@ -139,23 +140,16 @@ fn answered(trial: &Trial, summary: &[&Answer], answers: &[Answer]) -> Document 
     };
     document.space();
     let mut is_placed = false;
-    // One that was not measured says no more than that: it says it once for all of them.
-    let mut paragraphs: Vec<(String, usize)> = Vec::new();
-    for answer in summary {
+    let paragraphs = summary.iter().filter_map(|answer| {
         let whole = with_caveat(answer);
         let words = whole.strip_suffix(PLACEMENT).inspect(|_| is_placed = true).unwrap_or(&whole);
-        if is_drawn(answer) && words.trim_end() == answer.sentence {
-            continue;
-        }
-        let text = format!("{} {}", mark(answer), words.trim_end());
-        match paragraphs.iter_mut().find(|(known, _)| *known == text) {
-            Some((_, times)) => *times += 1,
-            None => paragraphs.push((text, 1)),
-        }
-    }
-    for (mut text, times) in paragraphs {
-        if times > 1 {
-            text += &format!(" ({times} answers)");
+        let is_said = is_drawn(answer) && words.trim_end() == answer.sentence;
+        (!is_said).then(|| (format!("{} {}", mark(answer), words.trim_end()), ()))
+    });
+    // One that was not measured says no more than that: it says it once for all of them.
+    for (mut text, all) in grouped(paragraphs) {
+        if all.len() > 1 {
+            text += &format!(" ({} answers)", all.len());
         }
         document.push(Block::Paragraph { indent: 2, hang: 2, text });
     }
@@ -185,21 +179,15 @@ fn summed_up<'a>(
 
 /// What would decide the comparisons that were refused and of which tables say no more than that.
 fn left_open(rest: &[&Answer]) -> Document {
-    let mut remedies: Vec<(&str, usize)> = Vec::new();
     let weighed = rest.iter().filter(|answer| answer.evidence.is_some());
-    for refusal in weighed.filter_map(|answer| answer.refusal.as_ref()) {
-        match remedies.iter_mut().find(|(remedy, _)| *remedy == refusal.remedy) {
-            Some((_, count)) => *count += 1,
-            None => remedies.push((&refusal.remedy, 1)),
-        }
-    }
+    let remedies = grouped(weighed.filter_map(|answer| Some((&answer.refusal.as_ref()?.remedy, ()))));
     let mut document = Document::new();
     if !remedies.is_empty() {
         document.space();
     }
-    for (remedy, count) in remedies {
-        let comparisons = counted(count, "comparison");
-        let was = if count == 1 { "was" } else { "were" };
+    for (remedy, all) in remedies {
+        let comparisons = counted(all.len(), "comparison");
+        let was = if all.len() == 1 { "was" } else { "were" };
         document.paragraph(2, format!("In the tables {comparisons} {was} refused: {remedy}."));
     }
     document
@@ -265,7 +253,7 @@ pub fn checked(trial: &Trial, cells: &[Cell]) -> Document {
     let met = checks().filter(|check| !check.sabotage && check.met).count();
     let measured = checks().filter(|check| !check.sabotage).count();
     let caught = checks().filter(|check| check.sabotage && !check.met).count();
-    let each = trial.descriptor.variants.iter().filter(|variant| variant.role == Role::Sabotage).count();
+    let each = trial.descriptor.planted_faults().count();
     let planted = each * cells.iter().filter(|cell| !cell.checks.is_empty()).count();
     let summary = format!(
         "Checked: {met} of {measured} variants met the specification ({}); {caught} of {planted} planted \
@@ -306,10 +294,8 @@ pub fn described(descriptor: &Descriptor) -> Document {
         Quantity::Lateness => "a sample is one firing".to_owned(),
         _ => format!("epochs of {}", descriptor.epoch),
     };
-    document.entry(
-        "scale",
-        format!("{sample}; equivalent means within {} %", three_digits(descriptor.margin * 100.0)),
-    );
+    let margin = three_digits(descriptor.margin * 100.0);
+    document.entry("scale", format!("{sample}; equivalent means within {margin} %"));
     document.space().line("variants");
     for variant in &descriptor.variants {
         let planted = if variant.role == Role::Sabotage { " (planted: must fail the check)" } else { "" };
@@ -351,10 +337,8 @@ pub fn compared(across: &Across) -> Document {
         document.paragraph(0, remark);
     }
     if !across.comparisons.is_empty() {
-        document.paragraph(
-            0,
-            "Ratios are compared and times are not: epochs of two runs were never interleaved.",
-        );
+        let remark = "Ratios are compared and times are not: epochs of two runs were never interleaved.";
+        document.paragraph(0, remark);
     }
     document
 }
@@ -372,18 +356,12 @@ pub fn over_processes(processes: &Processes) -> Document {
     }
     if !processes.not_ratios.is_empty() {
         let names = comma(&processes.not_ratios);
-        document.paragraph(
-            0,
-            format!("No ratio, and so no interval over processes: {names}. `tenbin show` has each run."),
-        );
+        let remark =
+            format!("No ratio, and so no interval over processes: {names}. `tenbin show` has each run.");
+        document.paragraph(0, remark);
     }
-    let level = percent(processes.level);
-    document.space().paragraph(
-        0,
-        format!(
-            "Intervals are over {} processes, exact, at {level} for each experiment.",
-            processes.processes
-        ),
-    );
+    let (count, level) = (processes.processes, percent(processes.level));
+    let remark = format!("Intervals are over {count} processes, exact, at {level} for each experiment.");
+    document.space().paragraph(0, remark);
     document
 }

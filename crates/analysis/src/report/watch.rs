@@ -6,15 +6,9 @@ use tenbin_model::{Gap, Gaps, Picoseconds};
 
 /// A gap in a line: when it began after the watch did, for how long, where and why.
 pub fn gap(gap: &Gap, began_ns: u64) -> String {
-    let since = gap.began_ns.saturating_sub(began_ns);
-    format!(
-        "{:>10.3} s  {:>18}  {}: {} ({})\n",
-        since as f64 / 1e9,
-        length(gap),
-        cpus_in_words(&gap.cpus),
-        gap.cause(),
-        gap.evidence
-    )
+    let since = gap.began_ns.saturating_sub(began_ns) as f64 / 1e9;
+    let (length, cpus, cause, evidence) = (length(gap), cpus_in_words(&gap.cpus), gap.cause(), &gap.evidence);
+    format!("{since:>10.3} s  {length:>18}  {cpus}: {cause} ({evidence})\n")
 }
 
 fn length(gap: &Gap) -> String {
@@ -29,20 +23,14 @@ pub fn gaps(gaps: &Gaps) -> String {
     let count: u64 = gaps.causes.iter().map(|sum| sum.count).sum();
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let cause = |sum: &tenbin_model::watch::Sum| format!("{} {} ({})", sum.count, sum.cause, sum.time);
-    let mut text = match count {
-        0 => "No gap".into(),
-        _ => counted(count, "gap"),
-    };
+    let mut text = if count == 0 { "No gap".into() } else { counted(count, "gap") };
     text += &format!(" of {} or longer on {} in {}", gaps.least, cpus_in_words(&gaps.cpus), gaps.time);
     if count > 0 {
         text += &format!(": {}", comma(gaps.causes.iter().map(cause)));
     }
     if let Some(longest) = gaps.longest.as_ref().filter(|_| count > 1) {
-        text += &format!(
-            "; the longest one, {}, after {}",
-            length(longest),
-            Picoseconds::from_nanos(longest.began_ns.saturating_sub(gaps.began_ns))
-        );
+        let after = Picoseconds::from_nanos(longest.began_ns.saturating_sub(gaps.began_ns));
+        text += &format!("; the longest one, {}, after {after}", length(longest));
     }
     let share = gaps.used.0 as f64 / gaps.time.0.max(1) as f64 / gaps.cpus.len().max(1) as f64;
     text += &format!(".\nIt took {} of each CPU, with a tick every {}.\n", percent(share), gaps.tick);
@@ -102,19 +90,11 @@ mod tests {
             "No gap of 2.00 ms or longer on CPUs 0-1 in 60.0 s.\nIt took 0.333 % of each CPU, with a tick every \
              1.00 ms.\nNot observed: which task or interrupt it was: no rights.\n"
         );
-        all.causes.push(Sum {
-            cause: GapCause::Throttled.to_string(),
-            count: 2,
-            time: Picoseconds::from_millis(150),
-        });
+        let (cause, time) = (GapCause::Throttled.to_string(), Picoseconds::from_millis(150));
+        all.causes.push(Sum { cause, count: 2, time });
         all.longest = Some(a_gap(90_000_000, 0, vec![GapCause::Throttled]));
-        let text = gaps(&all);
-        assert_eq!(
-            text.lines().next(),
-            Some(
-                "2 gaps of 2.00 ms or longer on CPUs 0-1 in 60.0 s: 2 its control group was throttled (cpu.max) \
-                 (150 ms); the longest one, 90.0 ms, after 2.25 s."
-            )
-        );
+        let first = "2 gaps of 2.00 ms or longer on CPUs 0-1 in 60.0 s: 2 its control group was throttled (cpu.max) \
+                     (150 ms); the longest one, 90.0 ms, after 2.25 s.";
+        assert_eq!(gaps(&all).lines().next(), Some(first));
     }
 }

@@ -4,13 +4,11 @@
 //! its version 55, as the crate fxprof-processed-profile 0.8.1 writes it. Newer ones are made of it when it
 //! is opened.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use tenbin_model::Stacks;
 use tenbin_model::stacks::{Sample, State};
 
-use super::recording::{UNKNOWN, by_thread, mark, nanoseconds, title};
+use super::recording::{Interned, UNKNOWN, by_thread, mark, nanoseconds};
 
 const VERSION: u32 = 55;
 
@@ -31,7 +29,7 @@ pub(super) fn written(stacks: &Stacks) -> String {
             "interval": milliseconds(nanoseconds(stacks.period)),
             "preprocessedProfileVersion": VERSION,
             "processType": 0,
-            "product": title(stacks),
+            "product": stacks.command.join(" "),
             "sampleUnits": { "time": "ms", "eventDelay": "ms", "threadCPUDelta": "µs" },
             "startTime": 0,
             "symbolicated": true,
@@ -54,34 +52,13 @@ fn milliseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e6
 }
 
-/// Things that each stand once, by number.
-struct Interned<T> {
-    places: BTreeMap<T, usize>,
-    list: Vec<T>,
-}
-
-impl<T: Ord + Clone> Interned<T> {
-    const fn new() -> Self {
-        Self { places: BTreeMap::new(), list: Vec::new() }
-    }
-
-    fn place(&mut self, item: T) -> usize {
-        let list = &mut self.list;
-        *self.places.entry(item).or_insert_with_key(|item| {
-            list.push(item.clone());
-            list.len() - 1
-        })
-    }
-}
-
-/// Name, module, source.
-type Function = (usize, Option<usize>, Option<usize>);
-
 /// The tables of a thread.
+#[derive(Default)]
 struct Tables {
     strings: Interned<String>,
     modules: Interned<usize>,
-    functions: Interned<Function>,
+    /// Name, module, source.
+    functions: Interned<(usize, Option<usize>, Option<usize>)>,
     /// Function, line, category.
     frames: Interned<(usize, Option<u32>, usize)>,
     /// Prefix, frame.
@@ -131,13 +108,7 @@ impl Tables {
 }
 
 fn thread(stacks: &Stacks, number: usize, places: &[usize]) -> Value {
-    let mut tables = Tables {
-        strings: Interned::new(),
-        modules: Interned::new(),
-        functions: Interned::new(),
-        frames: Interned::new(),
-        stacks: Interned::new(),
-    };
+    let mut tables = Tables::default();
     let (mut of, mut deltas, mut weights, mut on_cpu) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut before = 0.0;
     for sample in places.iter().map(|&place| &stacks.samples[place]) {

@@ -7,36 +7,19 @@ use std::collections::BTreeMap;
 use tenbin_model::Stacks;
 use tenbin_model::stacks::State;
 
-use super::protobuf::{Message, message};
-use super::recording::{UNKNOWN, nanoseconds, thread};
-
-/// The strings of a profile, each once; the first is empty.
-struct Strings {
-    places: BTreeMap<String, u64>,
-    list: Vec<String>,
-}
-
-impl Strings {
-    fn place(&mut self, text: &str) -> u64 {
-        if let Some(&place) = self.places.get(text) {
-            return place;
-        }
-        let place = self.list.len() as u64;
-        self.places.insert(text.to_owned(), place);
-        self.list.push(text.to_owned());
-        place
-    }
-}
+use super::protobuf::Message;
+use super::recording::{Interned, UNKNOWN, nanoseconds, thread};
 
 pub(super) fn written(stacks: &Stacks) -> Vec<u8> {
-    let mut strings = Strings { places: BTreeMap::new(), list: Vec::new() };
-    strings.place("");
-    let mut profile = Message::default();
+    // Each once; the first is empty.
+    let mut strings = Interned::default();
+    strings.place(String::new());
+    let mut place = |text: &str| strings.place(text.to_owned()) as u64;
+    let mut profile = Message::new();
     let kinds =
         [("samples", "count"), ("cpu", "nanoseconds"), ("blocked", "nanoseconds"), ("queued", "nanoseconds")];
     for (kind, unit) in kinds {
-        let kind = value_type(&mut strings, kind, unit);
-        profile.message(1, &kind);
+        profile.add(1, &Message::new().number(1, place(kind)).number(2, place(unit)));
     }
     let mut sums: BTreeMap<(u32, Option<u32>), [u64; 4]> = BTreeMap::new();
     for sample in &stacks.samples {
@@ -52,18 +35,13 @@ pub(super) fn written(stacks: &Stacks) -> Vec<u8> {
     // What has no stack is in a location behind those of the frames.
     let unknown = stacks.frames.len() as u64 + 1;
     for ((number, stack), values) in sums {
-        let label = message(|label| {
-            let name = strings.place(&thread(stacks, number as usize));
-            label.number(1, strings.place("thread")).number(2, name);
-        });
+        let name = place(&thread(stacks, number as usize));
+        let label = Message::new().number(1, place("thread")).number(2, name);
         let mut locations: Vec<u64> = stacks.frames_of(stack).map(|place| u64::from(place) + 1).collect();
         if stack.is_none() {
             locations.push(unknown);
         }
-        let sample = message(|sample| {
-            sample.numbers(1, locations).numbers(2, values).message(3, &label);
-        });
-        profile.message(2, &sample);
+        profile.add(2, &Message::new().numbers(1, locations).numbers(2, values).message(3, &label));
     }
     let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
     for frame in stacks.frames.iter().filter(|frame| !frame.module.is_empty()) {
@@ -72,44 +50,24 @@ pub(super) fn written(stacks: &Stacks) -> Vec<u8> {
     }
     for (module, &number) in &modules {
         // That there are functions and need not be looked for.
-        let mapping = message(|mapping| {
-            mapping.number(1, number).number(5, strings.place(module)).number(7, 1);
-        });
-        profile.message(3, &mapping);
+        profile.add(3, &Message::new().number(1, number).number(5, place(module)).number(7, 1_u64));
     }
     let mut functions: BTreeMap<(u64, u64, u64), u64> = BTreeMap::new();
     let empty = tenbin_model::stacks::Frame { function: UNKNOWN.into(), ..Default::default() };
     for (frame, number) in stacks.frames.iter().chain([&empty]).zip(1_u64..) {
-        let name = strings.place(&frame.function);
-        let file = strings.place(frame.source.as_deref().unwrap_or_default());
+        let name = place(&frame.function);
+        let file = place(frame.source.as_deref().unwrap_or_default());
         let module = modules.get(frame.module.as_str()).copied().unwrap_or(0);
         let next = functions.len() as u64 + 1;
         let function = *functions.entry((name, file, module)).or_insert(next);
-        let line = message(|line| {
-            line.number(1, function).number(2, frame.line.unwrap_or(0).into());
-        });
-        let location = message(|location| {
-            location.number(1, number).number(2, module).message(4, &line);
-        });
-        profile.message(4, &location);
+        let line = Message::new().number(1, function).number(2, frame.line.unwrap_or(0));
+        profile.add(4, &Message::new().number(1, number).number(2, module).message(4, &line));
     }
     for ((name, file, _), number) in functions {
-        let function = message(|function| {
-            function.number(1, number).number(2, name).number(3, name).number(4, file);
-        });
-        profile.message(5, &function);
+        profile.add(5, &Message::new().number(1, number).number(2, name).number(3, name).number(4, file));
     }
-    let period = value_type(&mut strings, "cpu", "nanoseconds");
-    profile.number(10, nanoseconds(stacks.wall)).message(11, &period).number(12, nanoseconds(stacks.period));
-    profile.number(14, strings.place("cpu"));
-    for text in &strings.list {
-        profile.bytes(6, text.as_bytes());
-    }
-    profile.bytes
-}
-
-fn value_type(strings: &mut Strings, kind: &str, unit: &str) -> Message {
-    message(|value| {
-        value.number(1, strings.place(kind)).number(2, strings.place(unit));
-    })
+    let period = Message::new().number(1, place("cpu")).number(2, place("nanoseconds"));
+    let profile = profile.number(10, nanoseconds(stacks.wall)).message(11, &period);
+    let profile = profile.number(12, nanoseconds(stacks.period)).number(14, place("cpu"));
+    strings.list.iter().fold(profile, |profile, text| profile.bytes(6, text)).bytes
 }

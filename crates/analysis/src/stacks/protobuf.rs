@@ -1,12 +1,16 @@
 //! Messages in the wire format of protocol buffers (protobuf.dev, "Encoding").
 
 /// The fields of a message, written one after the other.
-#[derive(Default)]
 pub(crate) struct Message {
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Message {
+    /// One without a field.
+    pub(crate) const fn new() -> Self {
+        Self { bytes: Vec::new() }
+    }
+
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -16,7 +20,8 @@ impl Message {
     }
 
     /// A number; 0 is what a field is that does not stand there.
-    pub(crate) fn number(&mut self, field: u32, value: u64) -> &mut Self {
+    pub(crate) fn number(mut self, field: u32, value: impl Into<u64>) -> Self {
+        let value = value.into();
         if value != 0 {
             self.varint(u64::from(field) << 3);
             self.varint(value);
@@ -25,31 +30,33 @@ impl Message {
     }
 
     /// Text, bytes or a packed list.
-    pub(crate) fn bytes(&mut self, field: u32, value: &[u8]) -> &mut Self {
-        self.varint(u64::from(field) << 3 | 2);
-        self.varint(value.len() as u64);
-        self.bytes.extend_from_slice(value);
+    pub(crate) fn bytes(mut self, field: u32, value: impl AsRef<[u8]>) -> Self {
+        self.push(field, value.as_ref());
         self
     }
 
     /// A message within this one.
-    pub(crate) fn message(&mut self, field: u32, value: &Self) -> &mut Self {
+    pub(crate) fn message(self, field: u32, value: &Self) -> Self {
         self.bytes(field, &value.bytes)
     }
 
+    /// The same to one that grows.
+    pub(crate) fn add(&mut self, field: u32, value: &Self) {
+        self.push(field, &value.bytes);
+    }
+
+    fn push(&mut self, field: u32, value: &[u8]) {
+        self.varint(u64::from(field) << 3 | 2);
+        self.varint(value.len() as u64);
+        self.bytes.extend_from_slice(value);
+    }
+
     /// Numbers, packed.
-    pub(crate) fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) -> &mut Self {
-        let mut list = Self::default();
+    pub(crate) fn numbers(self, field: u32, values: impl IntoIterator<Item = u64>) -> Self {
+        let mut list = Self::new();
         values.into_iter().for_each(|value| list.varint(value));
         self.message(field, &list)
     }
-}
-
-/// A message made at once.
-pub(crate) fn message(fill: impl FnOnce(&mut Message)) -> Message {
-    let mut message = Message::default();
-    fill(&mut message);
-    message
 }
 
 #[cfg(test)]
@@ -58,33 +65,10 @@ mod tests {
 
     #[test]
     fn the_examples_of_the_specification_are_written_as_there() {
-        let bytes = |fill: &dyn Fn(&mut Message)| message(fill).bytes;
-        assert_eq!(
-            bytes(&|it| {
-                it.number(1, 150);
-            }),
-            [0x08, 0x96, 0x01]
-        );
-        assert_eq!(
-            bytes(&|it| {
-                it.bytes(2, b"testing");
-            }),
-            *b"\x12\x07testing"
-        );
-        assert_eq!(
-            bytes(&|it| {
-                it.numbers(6, [3, 270, 86942]);
-            }),
-            *b"\x32\x06\x03\x8e\x02\x9e\xa7\x05"
-        );
-        let inner = message(|it| {
-            it.number(1, 150);
-        });
-        assert_eq!(
-            bytes(&|it| {
-                it.message(3, &inner);
-            }),
-            [0x1a, 0x03, 0x08, 0x96, 0x01]
-        );
+        let number = Message::new().number(1, 150_u64);
+        assert_eq!(number.bytes, [0x08, 0x96, 0x01]);
+        assert_eq!(Message::new().bytes(2, "testing").bytes, *b"\x12\x07testing");
+        assert_eq!(Message::new().numbers(6, [3, 270, 86942]).bytes, *b"\x32\x06\x03\x8e\x02\x9e\xa7\x05");
+        assert_eq!(Message::new().message(3, &number).bytes, [0x1a, 0x03, 0x08, 0x96, 0x01]);
     }
 }

@@ -1,5 +1,7 @@
 //! What the files of all other tools take from a recording: its threads, times in nanoseconds, and words.
 
+use std::collections::BTreeMap;
+
 use tenbin_model::stacks::State;
 use tenbin_model::{Order, Picoseconds, Stacks};
 
@@ -32,13 +34,25 @@ pub(super) fn by_thread(stacks: &Stacks) -> Vec<Vec<usize>> {
     threads
 }
 
-/// The command as a title.
-pub(super) fn title(stacks: &Stacks) -> String {
-    stacks.command.join(" ")
-}
-
 /// A thread as a title.
 pub(super) fn thread(stacks: &Stacks, place: usize) -> String {
     let thread = &stacks.threads[place];
     format!("{} {}", thread.name, thread.thread)
+}
+
+/// Things that each stand once, by number.
+#[derive(Default)]
+pub(super) struct Interned<T> {
+    places: BTreeMap<T, usize>,
+    pub(super) list: Vec<T>,
+}
+
+impl<T: Ord + Clone> Interned<T> {
+    pub(super) fn place(&mut self, item: T) -> usize {
+        let list = &mut self.list;
+        *self.places.entry(item).or_insert_with_key(|item| {
+            list.push(item.clone());
+            list.len() - 1
+        })
+    }
 }

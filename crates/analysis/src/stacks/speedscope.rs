@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tenbin_model::Stacks;
 use tenbin_model::stacks::State;
 
-use super::recording::{UNKNOWN, by_thread, nanoseconds, thread, title};
+use super::recording::{UNKNOWN, by_thread, nanoseconds, thread};
 
 pub(super) fn written(stacks: &Stacks) -> String {
     let mut frames: Vec<Value> = stacks
@@ -60,7 +60,7 @@ pub(super) fn written(stacks: &Stacks) -> String {
     json!({
         "$schema": "https://www.speedscope.app/file-format-schema.json",
         "exporter": "tenbin",
-        "name": title(stacks),
+        "name": stacks.command.join(" "),
         "shared": { "frames": frames },
         "profiles": profiles,
     })

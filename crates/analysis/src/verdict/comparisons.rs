@@ -1,8 +1,6 @@
 //! The judge of comparisons: every pair of every cell by the ratio of its two variants.
 
-use tenbin_model::{
-    Answer, Cell, Comparison, Descriptor, Interval, Machine, Quantity, Refusal, Trial, Verdict,
-};
+use tenbin_model::{Answer, Cell, Descriptor, Interval, Machine, Quantity, Refusal, Trial, Verdict};
 
 use super::decide::{self, Time};
 use super::{caveat, sentence};
@@ -35,8 +33,15 @@ pub fn of_cell_among(
     let comparisons = cell.arrangement.comparisons.iter().enumerate();
     comparisons
         .map(|(place, comparison)| {
-            let headline = cell.arrangement.headline && place == 0;
-            let mut answer = answer((time, machine), descriptor, family, cell, comparison, headline);
+            let (label, headline) = (&cell.arrangement.label, cell.arrangement.headline && place == 0);
+            let outcome = decide::decide(time, machine, descriptor, family, cell, comparison);
+            let mut answer = Answer {
+                verdict: outcome.verdict,
+                sentence: sentence::of(descriptor, label, &outcome),
+                evidence: outcome.evidence,
+                refusal: outcome.refusal,
+                ..empty(descriptor, label, headline)
+            };
             // The cores of a guest are its host's, who lends them to others as well.
             if machine.is_guest() {
                 let sway = cell.arrangement.sway.unwrap_or(descriptor.sway);
@@ -46,25 +51,6 @@ pub fn of_cell_among(
             Answer { caveat, ..answer }
         })
         .collect()
-}
-
-fn answer(
-    (time, machine): (Time, &Machine),
-    descriptor: &Descriptor,
-    family: usize,
-    cell: &Cell,
-    comparison: &Comparison,
-    headline: bool,
-) -> Answer {
-    let label = &cell.arrangement.label;
-    let outcome = decide::decide(time, machine, descriptor, family, cell, comparison);
-    Answer {
-        verdict: outcome.verdict,
-        sentence: sentence::of(descriptor, label, &outcome),
-        evidence: outcome.evidence,
-        refusal: outcome.refusal,
-        ..empty(descriptor, label, headline)
-    }
 }
 
 /// What settles a difference that another run on a shared machine may not have.
@@ -124,13 +110,6 @@ pub fn empty(descriptor: &Descriptor, label: &str, headline: bool) -> Answer {
         question: descriptor.question.clone(),
         cell: label.into(),
         headline,
-        verdict: Verdict::Refused,
-        sentence: String::new(),
-        brief: String::new(),
-        caveat: None,
-        evidence: None,
-        refusal: None,
-        figures: Vec::new(),
-        grids: Vec::new(),
+        ..Answer::default()
     }
 }

@@ -162,52 +162,44 @@ pub(super) fn decide(
         let (left, right) = (name(comparison.left), name(comparison.right));
         let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(descriptor.level, family);
-        let limit = if cell.arrangement.most_blocks < needed && descriptor.quantity.of_command().is_some() {
-            (
-                ", as many as were asked for",
-                format!("allow more runs (--runs {})", cell.arrangement.runs(needed)),
-            )
+        let is_limited = cell.arrangement.most_blocks < needed && descriptor.quantity.of_command().is_some();
+        let (limit, remedy) = if is_limited {
+            let runs = cell.arrangement.runs(needed);
+            (", as many as were asked for", format!("allow more runs (--runs {runs})"))
         } else {
             (" in the time given", format!("give it more time ({})", more_time(descriptor)))
         };
-        return ComparisonOutcome {
-            verdict: Verdict::Refused,
-            evidence: None,
-            refusal: Some(Refusal {
-                reached: format!("{left} and {right} were compared in {blocks} blocks{}", limit.0),
-                needs: format!(
-                    "at least {needed} blocks, with {family} to be judged at a level of {}",
-                    percent(descriptor.level)
-                ),
-                remedy: limit.1,
-            }),
+        let level = percent(descriptor.level);
+        let refusal = Refusal {
+            reached: format!("{left} and {right} were compared in {blocks} blocks{limit}"),
+            needs: format!("at least {needed} blocks, with {family} to be judged at a level of {level}"),
+            remedy,
         };
+        return ComparisonOutcome { verdict: Verdict::Refused, evidence: None, refusal: Some(refusal) };
     };
-    if let Some(two) = contradiction(&evidence) {
-        let in_words = |regime: &tenbin_model::Regime| {
-            let alone = Evidence { ratio: regime.ratio, interval: regime.interval, ..evidence.clone() };
-            sentence::alone(descriptor.quantity, &alone, stance(regime.interval, evidence.margin).0)
-        };
-        let refusal = regimes::it_depends(machine, cell, &evidence, two, in_words);
-        return ComparisonOutcome {
-            verdict: Verdict::Refused,
-            evidence: Some(evidence),
-            refusal: Some(refusal),
-        };
-    }
-    let Stance(verdict, _) = stance(evidence.interval, evidence.margin);
-    let refusal = (verdict == Verdict::Refused).then(|| undecided(descriptor, cell, &evidence));
+    let (verdict, refusal) = match contradiction(&evidence) {
+        Some(two) => {
+            let in_words = |regime: &tenbin_model::Regime| {
+                let alone = Evidence { ratio: regime.ratio, interval: regime.interval, ..evidence.clone() };
+                sentence::alone(descriptor.quantity, &alone, of_interval(regime.interval, evidence.margin))
+            };
+            let refusal = regimes::it_depends(machine, cell, &evidence, two, in_words);
+            (Verdict::Refused, Some(refusal))
+        }
+        None => {
+            let verdict = of_interval(evidence.interval, evidence.margin);
+            (verdict, (verdict == Verdict::Refused).then(|| undecided(descriptor, cell, &evidence)))
+        }
+    };
     ComparisonOutcome { verdict, evidence: Some(evidence), refusal }
 }
 
 /// Two regimes with two answers.
 pub fn contradiction(evidence: &Evidence) -> Option<(&tenbin_model::Regime, &tenbin_model::Regime)> {
-    regimes::contradiction(evidence, |regime| stance(regime.interval, evidence.margin))
-}
-
-fn stance(ratios: Interval, margin: f64) -> Stance {
-    let verdict = of_interval(ratios, margin);
-    Stance(verdict, verdict == Verdict::Different && ratios.low > 1.0)
+    regimes::contradiction(evidence, |regime| {
+        let verdict = of_interval(regime.interval, evidence.margin);
+        Stance(verdict, verdict == Verdict::Different && regime.interval.low > 1.0)
+    })
 }
 
 /// What an interval of ratios comes to by itself; `margin` is a fraction.
@@ -227,23 +219,13 @@ pub fn of_interval(ratios: Interval, margin: f64) -> Verdict {
 /// Neither different nor equivalent: how far it came and what is missing.
 fn undecided(descriptor: &Descriptor, cell: &Cell, evidence: &Evidence) -> Refusal {
     let Evidence { left, right, interval, blocks, detectable, .. } = evidence;
+    let from = format!("anything from {} times", outward(*interval));
     let anything = match descriptor.quantity {
-        Quantity::NanosecondsPerOperation => {
-            format!("{right} costs anything from {} times what {left} costs", outward(*interval))
-        }
-        Quantity::BytesPerSecond => {
-            format!("{left} carries anything from {} times what {right} carries", outward(*interval))
-        }
-        Quantity::Lateness => {
-            format!("{right} is anything from {} times as late as {left}", outward(*interval))
-        }
-        Quantity::WallTime => {
-            format!("`{right}` takes anything from {} times as long as `{left}`", outward(*interval))
-        }
-        other => {
-            let noun = other.of_command().unwrap_or_default();
-            format!("`{right}` needs anything from {} times the {noun} of `{left}`", outward(*interval))
-        }
+        Quantity::NanosecondsPerOperation => format!("{right} costs {from} what {left} costs"),
+        Quantity::BytesPerSecond => format!("{left} carries {from} what {right} carries"),
+        Quantity::Lateness => format!("{right} is {from} as late as {left}"),
+        Quantity::WallTime => format!("`{right}` takes {from} as long as `{left}`"),
+        other => format!("`{right}` needs {from} the {} of `{left}`", other.of_command().unwrap_or_default()),
     };
     let effect =
         if *detectable < 1.0 { percent(*detectable) } else { format!("{}x", three_digits(1.0 + detectable)) };

@@ -79,11 +79,8 @@ mod tests {
     /// A cell with a probe before each of 20 blocks, of which one second passes.
     fn probed(probe: impl Fn(u32) -> Probe) -> Cell {
         let mut cell = cell(20, 1.0, 0.5, Ended::Budget, 1);
-        let at = |block: u32| Probe {
-            block,
-            since: Picoseconds::from_millis(1000 * u64::from(block)),
-            ..probe(block)
-        };
+        let since = |block: u32| Picoseconds::from_millis(1000 * u64::from(block));
+        let at = |block| Probe { block, since: since(block), ..probe(block) };
         cell.probes = (0..20).map(at).collect();
         cell
     }
@@ -93,19 +90,13 @@ mod tests {
         let cost = descriptor(Quantity::NanosecondsPerOperation);
         let steady = |_| Probe { spins: vec![Picoseconds(10_000_000)], ..Probe::default() };
         assert!(disturbances(&cost, &probed(steady)).is_empty());
-        let stolen = |block: u32| Probe {
-            stolen: Some(Picoseconds::from_millis(40 * u64::from(block))),
-            ..Probe::default()
-        };
+        let taken = |block: u32| Some(Picoseconds::from_millis(40 * u64::from(block)));
+        let stolen = |block| Probe { stolen: taken(block), ..Probe::default() };
         assert_eq!(disturbances(&cost, &probed(stolen)), ["the host took 4 % of a CPU's time"]);
-        let unsteady = |block: u32| Probe {
-            spins: vec![Picoseconds(if block.is_multiple_of(3) { 13_000_000 } else { 10_000_000 })],
-            ..Probe::default()
-        };
-        assert_eq!(
-            disturbances(&cost, &probed(unsteady)),
-            ["a fixed loop took from 10.0 µs to 13.0 µs, so the core's speed changed"]
-        );
+        let spin = |block: u32| if block.is_multiple_of(3) { 13_000_000 } else { 10_000_000 };
+        let unsteady = |block| Probe { spins: vec![Picoseconds(spin(block))], ..Probe::default() };
+        let expected = ["a fixed loop took from 10.0 µs to 13.0 µs, so the core's speed changed"];
+        assert_eq!(disturbances(&cost, &probed(unsteady)), expected);
     }
 
     fn of_user(descriptor: &Descriptor) -> Descriptor {
@@ -116,10 +107,8 @@ mod tests {
     fn others_are_named_where_a_command_is_weighed() {
         let cost = descriptor(Quantity::NanosecondsPerOperation);
         let others = |a_second: u64| {
-            move |block: u32| Probe {
-                others: Some(Picoseconds::from_millis(500_000 + a_second * u64::from(block))),
-                ..Probe::default()
-            }
+            let used = move |block: u32| Picoseconds::from_millis(500_000 + a_second * u64::from(block));
+            move |block| Probe { others: Some(used(block)), ..Probe::default() }
         };
         let busy = probed(others(300));
         assert_eq!(disturbances(&of_user(&cost), &busy), ["others used 30 % of a CPU's time"]);

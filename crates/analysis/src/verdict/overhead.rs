@@ -62,15 +62,10 @@ pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
     let epoch = epoch?;
     let overhead = epoch.overhead.interval?.interval;
     let slope = epoch.slope.interval?.interval;
-    let shown = three_digits;
-    let iteration = format!(
-        "an iteration costs {} ns ({} to {})",
-        shown(epoch.slope.median),
-        shown(slope.low),
-        shown(slope.high)
-    );
-    let (cost, range) =
-        (shown(epoch.overhead.median), format!("({} to {})", shown(overhead.low), shown(overhead.high)));
+    let [range, slope] =
+        [overhead, slope].map(|of| format!("({} to {})", three_digits(of.low), three_digits(of.high)));
+    let (cost, slope_cost) = (three_digits(epoch.overhead.median), three_digits(epoch.slope.median));
+    let iteration = format!("an iteration costs {slope_cost} ns {slope}");
     // Nothing is clamped, and nothing impossible is claimed.
     let sentence = if overhead.high < 0.0 {
         format!(
@@ -90,7 +85,6 @@ pub(crate) fn finding(trial: &Trial, cell: &Cell) -> Option<Finding> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
@@ -139,10 +133,8 @@ mod tests {
 
     #[test]
     fn overhead_is_read_from_blocks_of_n_and_2n() {
-        assert_eq!(
-            sentence(25_000, 25_000),
-            "An epoch costs 25.0 ns beyond its iterations (25.0 to 25.0); an iteration costs 100 ns (100 to 100)."
-        );
+        let words = "An epoch costs 25.0 ns beyond its iterations (25.0 to 25.0); an iteration costs 100 ns (100 to 100).";
+        assert_eq!(sentence(25_000, 25_000), words);
     }
 
     #[test]
@@ -160,11 +152,8 @@ mod tests {
                 .map(|seed| interrupted(rate, seed).0.unwrap().overhead.interval.unwrap().interval)
                 .collect();
             let negative = intervals.iter().filter(|interval| interval.high < 0.0).count();
-            let missed =
-                intervals.iter().filter(|interval| interval.high < COST || COST < interval.low).count();
-            println!(
-                "{rate} interruptions in 100 us: {negative} of {RUNS} below 0, {missed} without the truth"
-            );
+            let missed = intervals.iter().filter(|it| it.high < COST || COST < it.low).count();
+            println!("{rate} interruptions in 100 us: {negative} below 0, {missed} without the truth");
             // A level of 1 % is passed by 20 of 1000 in 999 of 1000; below 0 lies at most one side of it.
             assert!(negative <= 10, "{rate}: {negative} of {RUNS} wholly below 0");
             assert!(missed <= 20, "{rate}: {missed} of {RUNS} without the truth");

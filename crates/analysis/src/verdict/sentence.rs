@@ -57,11 +57,8 @@ pub fn alone(quantity: Quantity, evidence: &Evidence, verdict: Verdict) -> Strin
 pub fn equivalence(evidence: &Evidence) -> String {
     let Interval { low, high } = evidence.interval;
     let beside = if low > 1.0 || high < 1.0 { ", a difference below that margin" } else { "" };
-    format!(
-        "ratio {}{beside}; a difference of {} would show",
-        outward(evidence.interval),
-        percent(evidence.detectable)
-    )
+    let (ratio, effect) = (outward(evidence.interval), percent(evidence.detectable));
+    format!("ratio {ratio}{beside}; a difference of {effect} would show")
 }
 
 /// A refusal: what was reached, what is needed, what would change it.
@@ -98,26 +95,22 @@ pub fn difference(quantity: Quantity, evidence: &Evidence) -> String {
             }
         };
     }
-    match terms {
-        Terms::Times if quantity == Quantity::Lateness => {
-            format!("{left} is {figure}x less late than {right}")
+    let (verb, behind) = match (quantity, terms) {
+        (Quantity::Lateness, Terms::Times) => ("is", "x less late than"),
+        (Quantity::Lateness, Terms::TimesInverse) => ("is", "x as late as"),
+        (Quantity::Lateness, _) if better => ("is", " % less late than"),
+        (Quantity::Lateness, _) => ("is", " % more late than"),
+        (Quantity::BytesPerSecond, Terms::Times) => {
+            return format!("{left} carries {figure}x what {right} carries");
         }
-        Terms::TimesInverse if quantity == Quantity::Lateness => {
-            format!("{left} is {figure}x as late as {right}")
-        }
-        Terms::PercentCheaper | Terms::PercentDearer if quantity == Quantity::Lateness => {
-            format!("{left} is {figure} % {} late than {right}", if better { "less" } else { "more" })
-        }
-        Terms::Times if quantity == Quantity::BytesPerSecond => {
-            format!("{left} carries {figure}x what {right} carries")
-        }
-        Terms::Times => format!("{left} is {figure}x cheaper than {right}"),
-        Terms::TimesInverse => format!("{left} is {figure}x dearer than {right}"),
-        Terms::PercentCheaper => format!("{left} is {figure} % cheaper than {right}"),
-        Terms::PercentDearer => format!("{left} is {figure} % dearer than {right}"),
-        Terms::PercentMore => format!("{left} carries {figure} % more than {right}"),
-        Terms::PercentLess => format!("{left} carries {figure} % less than {right}"),
-    }
+        (_, Terms::Times) => ("is", "x cheaper than"),
+        (_, Terms::TimesInverse) => ("is", "x dearer than"),
+        (_, Terms::PercentCheaper) => ("is", " % cheaper than"),
+        (_, Terms::PercentDearer) => ("is", " % dearer than"),
+        (_, Terms::PercentMore) => ("carries", " % more than"),
+        (_, Terms::PercentLess) => ("carries", " % less than"),
+    };
+    format!("{left} {verb} {figure}{behind} {right}")
 }
 
 /// The interval, in the same terms as the difference: an end below 0 % is a difference the other way round.

@@ -7,7 +7,6 @@
 //!
 //! Run with `--nocapture` to see the table of `docs/truth.md`. `TENBIN_SIMULATED_RUNS` says how many runs of
 //! each kind.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::collections::BTreeMap;
 

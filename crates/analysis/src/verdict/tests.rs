@@ -39,17 +39,18 @@ fn sentences_say_the_ratio_its_interval_and_where() {
 #[test]
 fn a_difference_below_the_margin_is_equivalence_and_said_beside() {
     // The margin is 1 %; the noise is far below the difference.
-    let answer = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.004, 0.001, Ended::Budget, 1));
-    assert_eq!(answer.verdict, Verdict::Equivalent);
-    assert!(answer.sentence.contains("a difference below that margin"), "{}", answer.sentence);
-    let beyond = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.02, 0.001, Ended::Budget, 1));
-    assert_eq!(beyond.verdict, Verdict::Different);
-    // Partly beyond: nobody can say that it is below.
-    let across = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.01, 0.004, Ended::Budget, 1));
-    assert_eq!(across.verdict, Verdict::Different);
-    let equal = only_answer(Quantity::NanosecondsPerOperation, cell(64, 1.0, 0.001, Ended::Budget, 1));
-    assert_eq!(equal.verdict, Verdict::Equivalent);
-    assert!(!equal.sentence.contains("below that margin"), "{}", equal.sentence);
+    for (ratio, noise, verdict, is_below) in [
+        (1.004, 0.001, Verdict::Equivalent, true),
+        (1.02, 0.001, Verdict::Different, false),
+        // Partly beyond: nobody can say that it is below.
+        (1.01, 0.004, Verdict::Different, false),
+        (1.0, 0.001, Verdict::Equivalent, false),
+    ] {
+        let answer = only_answer(Quantity::NanosecondsPerOperation, cell(64, ratio, noise, Ended::Budget, 1));
+        assert_eq!(answer.verdict, verdict, "{ratio}");
+        let sentence = &answer.sentence;
+        assert_eq!(sentence.contains("a difference below that margin"), is_below, "{sentence}");
+    }
 }
 
 #[test]
@@ -79,10 +80,8 @@ fn a_cell_that_was_refused_gives_one_answer_with_its_reason() {
         remedy: "run it on hardware".into(),
     });
     let answer = only_answer(Quantity::NanosecondsPerOperation, refused);
-    assert_eq!(
-        answer.sentence,
-        "Refused: this CPU is emulated (qemu-user). Needs hardware. Run it on hardware."
-    );
+    let expected = "Refused: this CPU is emulated (qemu-user). Needs hardware. Run it on hardware.";
+    assert_eq!(answer.sentence, expected);
     assert!(answer.headline && answer.evidence.is_none());
 }
 
@@ -95,9 +94,7 @@ fn equals_alarm_no_more_than_the_level_and_differences_show() {
                 let cell = cell(100, ratio, 0.01, Ended::Budget, seed);
                 let answer = only_answer(Quantity::NanosecondsPerOperation, cell);
                 // Asked of the interval and not of the verdict, which excuses what lies within the margin.
-                answer
-                    .evidence
-                    .is_some_and(|evidence| evidence.interval.low > 1.0 || evidence.interval.high < 1.0)
+                answer.evidence.is_some_and(|it| it.interval.low > 1.0 || it.interval.high < 1.0)
             })
             .count()
     };
@@ -119,19 +116,21 @@ fn a_stop_at_a_look_is_judged_at_the_level_of_that_look() {
     assert_eq!(odd.verdict, Verdict::Refused);
 }
 
+/// After how many blocks measuring stops.
+fn stops(descriptor: &Descriptor, cell: &Cell) -> Option<usize> {
+    let is_decided = |samples| decided(whole_epoch, descriptor, 1, &cell.arrangement, samples);
+    (1..=cell.samples.len() / 4).find(|blocks| is_decided(&cell.samples[..blocks * 4]))
+}
+
 #[test]
 fn measuring_stops_at_looks_alone_once_the_ratio_is_known() {
     let descriptor = descriptor(Quantity::NanosecondsPerOperation);
-    let stops = |cell: &Cell| {
-        (1..=cell.samples.len() / 4).find(|blocks| {
-            decided(whole_epoch, &descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4])
-        })
-    };
-    assert_eq!(stops(&cell(300, 1.5, 0.002, Ended::Budget, 1)), Some(16));
-    assert_eq!(stops(&cell(300, 1.0, 0.002, Ended::Budget, 1)), Some(16));
-    let noisy = stops(&cell(300, 1.5, 0.05, Ended::Budget, 1));
+    let stops = |ratio, noise| stops(&descriptor, &cell(300, ratio, noise, Ended::Budget, 1));
+    assert_eq!(stops(1.5, 0.002), Some(16));
+    assert_eq!(stops(1.0, 0.002), Some(16));
+    let noisy = stops(1.5, 0.05);
     assert!(noisy.is_some_and(|blocks| blocks > 16 && blocks.is_power_of_two()), "{noisy:?}");
-    assert_eq!(stops(&cell(300, 1.0, 2.0, Ended::Budget, 1)), None);
+    assert_eq!(stops(1.0, 2.0), None);
 }
 
 #[test]
@@ -139,11 +138,7 @@ fn a_plain_difference_of_a_users_own_things_is_known_sooner() {
     let of_tenbin = descriptor(Quantity::NanosecondsPerOperation);
     let of_user = Descriptor { subject: String::new(), ..of_tenbin.clone() };
     let stops = |descriptor: &Descriptor, ratio: f64| {
-        let cell = cell(1_000, ratio, 0.05, Ended::Budget, 1);
-        let known = |blocks: &usize| {
-            decided(whole_epoch, descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4])
-        };
-        (1..=1_000).find(known).unwrap()
+        stops(descriptor, &cell(1_000, ratio, 0.05, Ended::Budget, 1)).unwrap()
     };
     assert!(stops(&of_user, 1.5) < stops(&of_tenbin, 1.5));
     assert_eq!(stops(&of_user, 1.04), stops(&of_tenbin, 1.04));
@@ -154,7 +149,6 @@ fn a_plain_difference_of_a_users_own_things_is_known_sooner() {
 
 #[test]
 fn a_cell_that_doubles_goes_on_until_its_overhead_is_known() {
-    let descriptor = descriptor(Quantity::NanosecondsPerOperation);
     let stops = |noise: f64| {
         let mut cell = cell(2_000, 1.0, noise, Ended::Budget, 4);
         cell.arrangement.doubling = true;
@@ -163,9 +157,7 @@ fn a_cell_that_doubles_goes_on_until_its_overhead_is_known() {
             sample.iterations *= scale;
             sample.elapsed = Picoseconds(sample.elapsed.0 * scale + 25_000);
         }
-        (1..=2_000).find(|blocks| {
-            decided(whole_epoch, &descriptor, 1, &cell.arrangement, &cell.samples[..blocks * 4])
-        })
+        stops(&descriptor(Quantity::NanosecondsPerOperation), &cell)
     };
     // The ratio is known within its margin at 16 blocks in both; the overhead is not.
     assert!(stops(0.000_1).is_some_and(|blocks| blocks <= 32));
@@ -189,12 +181,8 @@ fn guest() -> Virtualisation {
     Virtualisation::Hypervisor("KVM".into())
 }
 
-fn judged_on_shared_cores(
-    virtualisation: Virtualisation,
-    sway: f64,
-    sway_of_cell: Option<f64>,
-    ratio: f64,
-) -> Answer {
+/// On shared cores, with the sway of the experiment and that of the cell.
+fn judged(virtualisation: Virtualisation, sway: f64, sway_of_cell: Option<f64>, ratio: f64) -> Answer {
     let machine = Machine { virtualisation, ..Machine::unobserved("a test") };
     let mut trial = trial(Quantity::NanosecondsPerOperation, vec![cell(200, ratio, 0.002, Ended::Budget, 1)]);
     trial.descriptor.sway = sway;
@@ -204,47 +192,43 @@ fn judged_on_shared_cores(
 
 #[test]
 fn on_shared_cores_no_difference_within_the_sway_is_claimed() {
-    let judged = |virtualisation, sway, ratio| judged_on_shared_cores(virtualisation, sway, None, ratio);
-    for (ratio, verdict) in [
-        (1.07, Verdict::Refused),
-        (0.93, Verdict::Refused),
-        (1.15, Verdict::Different),
-        (0.85, Verdict::Different),
-        (1.0, Verdict::Equivalent),
+    for (machine, sway, ratio, verdict) in [
+        (guest(), 0.1, 1.07, Verdict::Refused),
+        (guest(), 0.1, 0.93, Verdict::Refused),
+        (guest(), 0.1, 1.15, Verdict::Different),
+        (guest(), 0.1, 0.85, Verdict::Different),
+        (guest(), 0.1, 1.0, Verdict::Equivalent),
+        // Where the machine is one's own, or both sides do the same work, an interval says all that there is
+        // to say.
+        (Virtualisation::None, 0.1, 1.07, Verdict::Different),
+        (guest(), 0.0, 1.07, Verdict::Different),
     ] {
-        let answer = judged(guest(), 0.1, ratio);
-        assert_eq!(answer.verdict, verdict, "{ratio}: {}", answer.sentence);
+        let answer = judged(machine, sway, None, ratio);
+        assert_eq!(answer.verdict, verdict, "{sway} {ratio}: {}", answer.sentence);
     }
-    let refused = judged(guest(), 0.1, 1.07);
+    let refused = judged(guest(), 0.1, None, 1.07);
     assert!(refused.sentence.starts_with("Refused: in this run lock xadd is 6."), "{}", refused.sentence);
     assert!(refused.sentence.contains("--processes 10") && refused.evidence.is_some());
-    // Where the machine is one's own, or both sides do the same work, an interval says all that there is to
-    // say.
-    assert_eq!(judged(Virtualisation::None, 0.1, 1.07).verdict, Verdict::Different);
-    assert_eq!(judged(guest(), 0.0, 1.07).verdict, Verdict::Different);
 }
 
 /// Two that wait for each other on two CPUs of a guest were 0.82 and less and 1.1 and more in two runs: the
 /// ratio of such a cell is claimed beyond twice alone, whatever holds for the others of its experiment.
 #[test]
 fn a_cell_may_differ_over_runs_by_more_than_its_experiment() {
-    let judged = |ratio: f64| judged_on_shared_cores(guest(), 0.1, Some(1.0), ratio);
+    let judged = |ratio: f64| judged(guest(), 0.1, Some(1.0), ratio);
     let refused = judged(1.5);
     assert_eq!(refused.verdict, Verdict::Refused);
     assert!(refused.sentence.contains("or beyond 2.00x, by which"), "{}", refused.sentence);
-    assert_eq!(
-        [0.6, 0.4, 2.2].map(|ratio| judged(ratio).verdict),
-        [Verdict::Refused, Verdict::Different, Verdict::Different]
-    );
+    for (ratio, verdict) in [(0.6, Verdict::Refused), (0.4, Verdict::Different), (2.2, Verdict::Different)] {
+        assert_eq!(judged(ratio).verdict, verdict, "{ratio}");
+    }
 }
 
 #[test]
 fn a_ratio_that_changed_is_told_and_a_steady_one_is_not() {
     let mut changing = cell(100, 2.4, 0.02, Ended::Budget, 5);
-    let later = cell(100, 1.3, 0.02, Ended::Budget, 6);
-    changing
-        .samples
-        .extend(later.samples.into_iter().map(|sample| Sample { block: sample.block + 100, ..sample }));
+    let later = cell(100, 1.3, 0.02, Ended::Budget, 6).samples.into_iter();
+    changing.samples.extend(later.map(|sample| Sample { block: sample.block + 100, ..sample }));
     let caveat = |cell| {
         let trial = trial(Quantity::NanosecondsPerOperation, vec![cell]);
         answers(|_| whole_epoch, &Machine::unobserved("a test"), &trial).remove(0).caveat

@@ -16,6 +16,11 @@ use crate::{
 /// Names by which users have broken out of markup, styles and scripts, a line each.
 const HOSTILE: &str = include_str!("../../../../fixtures/hostile.txt");
 
+fn estimate(name: &str, figure: &str) -> Estimate {
+    let (name, figure, verdict) = (name.into(), figure.into(), Verdict::Different);
+    Estimate { name, ratio: 2.0, low: 1.0, high: 3.0, figure, verdict }
+}
+
 /// A document of every kind of block, with this for every word in it.
 fn everything(word: &str) -> Document {
     let word = || word.to_owned();
@@ -38,14 +43,7 @@ fn everything(word: &str) -> Document {
         .push(Block::Intervals(Intervals {
             title: word(),
             sides: [word(), word()],
-            rows: vec![Estimate {
-                name: word(),
-                ratio: 2.0,
-                low: 1.0,
-                high: 3.0,
-                figure: word(),
-                verdict: Verdict::Different,
-            }],
+            rows: vec![estimate(&word(), &word())],
             marked: word(),
         }))
         .push(Block::Chart(Chart {
@@ -57,6 +55,10 @@ fn everything(word: &str) -> Document {
     let inner = document.clone();
     document.push(Block::Folded { title: word(), document: inner });
     document
+}
+
+fn section(name: &str, about: &str, document: Document) -> Section {
+    Section { name: name.into(), about: about.into(), document, samples: Vec::new() }
 }
 
 fn page(word: &str) -> Page {
@@ -71,24 +73,15 @@ fn page(word: &str) -> Page {
             sentence: word.into(),
         }],
         remarks: everything(word),
-        sections: vec![Section {
-            name: word.into(),
-            about: word.into(),
-            document: everything(word),
-            samples: Vec::new(),
-        }],
+        sections: vec![section(word, word, everything(word))],
     }
 }
 
 #[test]
 fn words_are_never_markup() {
     // Whatever the words, the markup is that of harmless ones.
-    let tags = |html: &str| {
-        html.split('<')
-            .skip(1)
-            .map(|tag| tag.split([' ', '>']).next().unwrap_or("").to_owned())
-            .collect::<Vec<_>>()
-    };
+    let tag = |tag: &str| tag.split([' ', '>']).next().unwrap_or("").to_owned();
+    let tags = |html: &str| html.split('<').skip(1).map(tag).collect::<Vec<_>>();
     let expected = tags(&page("a word").html());
     for word in HOSTILE.lines() {
         let html = page(word).html();
@@ -148,17 +141,9 @@ fn no_two_of_thirty_six_curves_look_alike() {
 }
 
 fn ratios(name: &str, count: usize) -> String {
-    let row = Estimate {
-        name: name.into(),
-        ratio: 2.0,
-        low: 1.0,
-        high: 3.0,
-        figure: "2x (1 to 3)".into(),
-        verdict: Verdict::Different,
-    };
-    let sides = [String::new(), String::new()];
-    let (title, marked) = ("Time".into(), String::new());
-    Block::Intervals(Intervals { title, sides, marked, rows: vec![row; count] }).html().into_string()
+    let rows = vec![estimate(name, "2x (1 to 3)"); count];
+    let intervals = Intervals { title: "Time".into(), rows, ..Intervals::default() };
+    Block::Intervals(intervals).html().into_string()
 }
 
 #[test]
@@ -166,21 +151,16 @@ fn many_ratios_are_several_drawings_on_one_scale() {
     let drawings = |count| ratios("a : b", count).matches("role=\"img\"").count();
     assert_eq!([24, 25, 48, 69].map(drawings), [1, 2, 2, 3]);
     let html = ratios("a : b", 25);
-    assert_eq!(
-        (html.matches("<figure>").count(), html.matches("aria-label=\"Time, continued\"").count()),
-        (1, 1)
-    );
-    assert_eq!(html.matches("path class=\"one\"").count(), 2);
+    for (words, count) in [("<figure>", 1), ("aria-label=\"Time, continued\"", 1), ("path class=\"one\"", 2)]
+    {
+        assert_eq!(html.matches(words).count(), count, "{words}");
+    }
 }
 
 #[test]
 fn a_figure_stands_below_a_name_that_leaves_no_room() {
-    let figure = |name: &str| {
-        let html = ratios(name, 1);
-        html.contains("<tspan x=\"672\">")
-    };
-    assert!(figure("a : b"));
-    assert!(!figure(&"CLOCK_MONOTONIC ".repeat(5)));
+    let is_beside = |name: &str| ratios(name, 1).contains("<tspan x=\"672\">");
+    assert!(is_beside("a : b") && !is_beside(&"CLOCK_MONOTONIC ".repeat(5)));
     // What is cut off stands in the title. Wide letters are cut sooner.
     assert!(ratios(&"a".repeat(90), 1).contains("<title>…aaaaaaaaaaa</title>"));
     assert!(ratios(&"測".repeat(80), 1).contains(&format!(">{}… <tspan", "測".repeat(55))));
@@ -219,20 +199,14 @@ fn one_page_looks_like_this() {
     let page = Page {
         title: "tenbin: pipe".into(),
         about: vec![("kernel".into(), "Linux 6.1".into())],
-        lead: String::new(),
         summaries: vec![Summary {
             section: 0,
             name: "pipe".into(),
             mark: Mark::Verdict(Verdict::Different),
             sentence: "A is cheaper.".into(),
         }],
-        remarks: Document::new(),
-        sections: vec![Section {
-            name: "pipe".into(),
-            about: "Which carries more?".into(),
-            document,
-            samples: Vec::new(),
-        }],
+        sections: vec![section("pipe", "Which carries more?", document)],
+        ..Page::default()
     };
     let html = page.html();
     insta::assert_snapshot!(html.split_once("</head>").unwrap().1);

@@ -61,19 +61,15 @@ fn true_differences_lie_in_their_intervals() {
     for (index, (name, shape)) in SHAPES.into_iter().chain(SHARED).enumerate() {
         let mut missed_at_any = Frequency::default();
         for (place, ratio) in RATIOS.into_iter().enumerate() {
-            let (mut missed, mut wrong, mut detected) = Default::default();
+            let [mut missed, mut wrong, mut detected] = [Frequency::default(); 3];
             for number in 0..RUNS {
                 let seed = 80_000_000 + 1_000_000 * index as u64 + 100_000 * place as u64 + number;
                 let run = run(seed, shape, ratio, 40.0);
-                Frequency::count(&mut missed, run.missed);
-                Frequency::count(&mut wrong, run.wrong_sign);
-                Frequency::count(&mut detected, run.detected);
+                missed.count(run.missed);
+                wrong.count(run.wrong_sign);
+                detected.count(run.detected);
             }
-            println!(
-                "{name}, {ratio}: missed {missed}; wrong sign {}; found {:.3}",
-                wrong.hits,
-                detected.hits as f64 / RUNS as f64
-            );
+            println!("{name}, {ratio}: missed {missed}; wrong sign {wrong}; found {detected}");
             missed_at_any = missed_at_any.with(missed);
             if place == 0 {
                 wrong_below_noise = wrong_below_noise.with(wrong);

@@ -37,26 +37,20 @@ fn the_detectable_effect_is_detected_nine_times_of_ten() {
                     let values = (0..count).map(|_| host.block(1.0).0.log_ratio()).collect();
                     let values = Ordered::new(values).unwrap();
                     let estimate = sign::interval(&values, plan.final_level()).unwrap();
-                    let effect =
-                        detectable::smallest(values.median(), estimate.interval, estimate.ranks.level);
+                    let level = estimate.ranks.level;
+                    let effect = detectable::smallest(values.median(), estimate.interval, level);
                     (estimate.interval.low, effect.unwrap())
                 })
                 .unzip();
-            let detected = Frequency::of(
-                std::iter::zip(&claimed, lows[1..].iter().chain(&lows))
-                    .map(|(effect, low)| effect + low > 0.0),
-            );
+            let next = lows[1..].iter().chain(&lows);
+            let detected = Frequency::of(claimed.iter().zip(next).map(|(effect, low)| effect + low > 0.0));
             let needed = lows.iter().map(|low| -low).collect();
-            let (truth, claimed) = (
-                Ordered::new(needed).unwrap().quantile(POWER).unwrap(),
-                Ordered::new(claimed).unwrap().median(),
-            );
+            let truth = Ordered::new(needed).unwrap().quantile(POWER).unwrap();
+            let claimed = Ordered::new(claimed).unwrap().median();
             println!("{name}, n = {count}: said {claimed:.5}, true {truth:.5}; found {detected}");
             assert!(CLAIMED.contains(&(claimed / truth)), "{name}, {count}: {claimed} {truth}");
-            assert!(
-                DETECTED.contains(&(detected.hits as f64 / detected.runs as f64)),
-                "{name}, {count}: {detected}"
-            );
+            let part = detected.hits as f64 / detected.runs as f64;
+            assert!(DETECTED.contains(&part), "{name}, {count}: {detected}");
         }
     }
 }

@@ -78,44 +78,39 @@ impl Pace {
 impl Predictor {
     /// What is left of `values` when the expectation is taken away, folded.
     pub(super) fn residuals(self, values: &[u64], kinds: &[u32], centres: &[u64]) -> Vec<u64> {
-        let mut pace = Pace::new();
-        values
-            .iter()
-            .zip(kinds)
-            .map(|(&value, &kind)| {
-                fold(value.wrapping_sub(self.expect(&mut pace, centres[kind as usize], value)))
-            })
-            .collect()
+        let residual = |value: u64, expected| (value, fold(value.wrapping_sub(expected)));
+        self.walk(values, kinds, centres, residual)
     }
 
     /// The inverse of [`Predictor::residuals`]. Every kind must have its centre.
     pub(super) fn values(self, residuals: &[u64], kinds: &[u32], centres: &[u64]) -> Vec<u64> {
-        let mut pace = Pace::new();
-        residuals
-            .iter()
-            .zip(kinds)
-            .map(|(&residual, &kind)| {
-                let centre = centres[kind as usize];
-                match self {
-                    Self::Centre => centre.wrapping_add(unfold(residual)),
-                    Self::Recent => {
-                        let value = pace.expect(centre).wrapping_add(unfold(residual));
-                        pace.observe(value, centre);
-                        value
-                    }
-                }
-            })
-            .collect()
+        let value = |residual, expected: u64| {
+            let value = expected.wrapping_add(unfold(residual));
+            (value, value)
+        };
+        self.walk(residuals, kinds, centres, value)
     }
 
-    fn expect(self, pace: &mut Pace, centre: u64, value: u64) -> u64 {
-        match self {
-            Self::Centre => centre,
-            Self::Recent => {
-                let expected = pace.expect(centre);
-                pace.observe(value, centre);
-                expected
+    /// Makes of each number and what is expected there the value, and what goes out.
+    fn walk(
+        self,
+        numbers: &[u64],
+        kinds: &[u32],
+        centres: &[u64],
+        step: impl Fn(u64, u64) -> (u64, u64),
+    ) -> Vec<u64> {
+        let mut pace = Pace::new();
+        let step = |(&number, &kind): (&u64, &u32)| {
+            let centre = centres[kind as usize];
+            match self {
+                Self::Centre => step(number, centre).1,
+                Self::Recent => {
+                    let (value, out) = step(number, pace.expect(centre));
+                    pace.observe(value, centre);
+                    out
+                }
             }
-        }
+        };
+        numbers.iter().zip(kinds).map(step).collect()
     }
 }

@@ -34,7 +34,7 @@ pub enum NotOfCommands {
 #[derive(Debug)]
 pub struct Results<'a> {
     timed: Vec<Timed<'a>>,
-    unit: Option<Unit>,
+    unit: Option<&'static Unit>,
     by_time: bool,
     /// Whether the first command is what all others are held against.
     has_reference: bool,
@@ -176,7 +176,7 @@ impl<'a> Results<'a> {
         // The first command decides for all, as there is one header.
         let first = self.timed.first().map_or(1.0, |timed| timed.mean);
         let unit = self.unit.unwrap_or_else(|| Unit::fitting(first));
-        let head = |name: &str| format!("{name} [{}]", unit.short());
+        let head = |name: &str| format!("{name} [{}]", unit.short);
         let mut rows = vec![["Command".into(), head("Mean"), head("Min"), head("Max"), "Relative".into()]];
         for timed in order {
             let spread =
@@ -285,45 +285,37 @@ fn row_of_csv(fields: impl Iterator<Item = String>, out: &mut impl Write) -> io:
 }
 
 /// The unit of the times in a table.
-#[derive(Clone, Copy, Debug)]
-enum Unit {
-    Microsecond,
-    Millisecond,
-    Second,
+#[derive(Debug)]
+struct Unit {
+    /// As `--time-unit` has it.
+    name: &'static str,
+    short: &'static str,
+    /// How many are a second, and with how many decimals they are shown.
+    scale: f64,
+    decimals: usize,
 }
 
+const UNITS: [Unit; 3] = [
+    Unit { name: "microsecond", short: "µs", scale: 1e6, decimals: 1 },
+    Unit { name: "millisecond", short: "ms", scale: 1e3, decimals: 1 },
+    Unit { name: "second", short: "s", scale: 1.0, decimals: 3 },
+];
+
 impl Unit {
-    fn named(name: &str) -> Option<Self> {
-        match name {
-            "microsecond" => Some(Self::Microsecond),
-            "millisecond" => Some(Self::Millisecond),
-            "second" => Some(Self::Second),
-            _ => None,
-        }
+    fn named(name: &str) -> Option<&'static Self> {
+        UNITS.iter().find(|unit| unit.name == name)
     }
 
-    fn fitting(seconds: f64) -> Self {
+    fn fitting(seconds: f64) -> &'static Self {
         match seconds {
-            ..0.001 => Self::Microsecond,
-            ..1.0 => Self::Millisecond,
-            _ => Self::Second,
+            ..0.001 => &UNITS[0],
+            ..1.0 => &UNITS[1],
+            _ => &UNITS[2],
         }
     }
 
-    fn short(self) -> &'static str {
-        match self {
-            Self::Microsecond => "µs",
-            Self::Millisecond => "ms",
-            Self::Second => "s",
-        }
-    }
-
-    fn figure(self, seconds: f64) -> String {
-        match self {
-            Self::Microsecond => format!("{:.1}", seconds * 1e6),
-            Self::Millisecond => format!("{:.1}", seconds * 1e3),
-            Self::Second => format!("{seconds:.3}"),
-        }
+    fn figure(&self, seconds: f64) -> String {
+        format!("{:.*}", self.decimals, seconds * self.scale)
     }
 }
 

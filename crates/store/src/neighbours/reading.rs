@@ -21,8 +21,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tenbin_model::words::comma;
 use tenbin_model::{
-    AnalysisName, Arrangement, Cell, Comparison, Descriptor, Effort, Finding, Machine, Parameter,
-    Picoseconds, Provenance, Quantity, Refusal, Run, Sample, Source, Trial, Variant, VariantIndex,
+    AnalysisName, Arrangement, Cell, Comparison, Descriptor, Finding, Machine, Parameter, Picoseconds,
+    Provenance, Quantity, Refusal, Run, Sample, Source, Trial, Variant, VariantIndex,
 };
 
 use crate::kind_of_file::MAGIC;
@@ -92,6 +92,16 @@ struct Benchmark {
     samples: Vec<Sample>,
     /// What the file says of it besides, in words: for benchmarks without samples.
     figures: String,
+}
+
+/// The benchmark of this name among some, which is added where it is not there.
+fn named_in(benchmarks: &mut Vec<Benchmark>, name: String) -> &mut Benchmark {
+    let known = benchmarks.iter().position(|benchmark| benchmark.name == name);
+    let place = known.unwrap_or(benchmarks.len());
+    if known.is_none() {
+        benchmarks.push(Benchmark { name, ..Benchmark::default() });
+    }
+    &mut benchmarks[place]
 }
 
 /// Reads one file, or several as one run, by what they hold.
@@ -205,6 +215,11 @@ fn time(seconds: f64) -> String {
     Picoseconds((seconds * 1e12).round() as u64).to_string()
 }
 
+/// Figures of runs that took so many seconds.
+fn means(mean: f64, deviation: f64) -> String {
+    format!("mean {}, standard deviation {}", time(mean), time(deviation))
+}
+
 fn run(all: Vec<Measured>) -> Run {
     let mut tools: Vec<&str> = all.iter().map(|measured| measured.tool).collect();
     tools.dedup();
@@ -218,11 +233,8 @@ fn run(all: Vec<Measured>) -> Run {
     }
     let provenance = Provenance {
         version: tool.clone(),
-        build: None,
         started: all.iter().find_map(|measured| measured.date.clone()).unwrap_or_else(|| "undated".into()),
-        seed: 0,
-        effort: Effort::Normal,
-        arguments: Vec::new(),
+        ..Provenance::default()
     };
     let benchmarks: Vec<Benchmark> = all.into_iter().flat_map(|measured| measured.benchmarks).collect();
     let (timed, figures): (Vec<_>, Vec<_>) =
@@ -304,22 +316,11 @@ fn cell(benchmarks: Vec<Benchmark>) -> Cell {
         ..Arrangement::default()
     };
     let samples = benchmarks.into_iter().enumerate().flat_map(|(variant, benchmark)| {
-        (0..).zip(benchmark.samples).map(move |(block, sample)| Sample {
-            block,
-            variant: place(variant),
-            ..sample
-        })
+        let variant = place(variant);
+        (0..).zip(benchmark.samples).map(move |(block, sample)| Sample { block, variant, ..sample })
     });
     let samples = (0..).zip(samples).map(|(order, sample)| Sample { order, ..sample }).collect();
-    Cell {
-        arrangement,
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
-    }
+    Cell { samples, ..Cell::unmeasured(arrangement) }
 }
 
 #[cfg(test)]

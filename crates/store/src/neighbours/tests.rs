@@ -164,10 +164,8 @@ fn json_reads_back_as_the_run() {
 #[test]
 fn names_are_made_safe_and_stay_apart() {
     assert_eq!(go_name("lock cmpxchg/a=b\tc"), "lock_cmpxchg_a_b_c");
-    assert_eq!(
-        go_name("in case A (8 KiB, which fits into L1) on CPU 0"),
-        "in_case_A_8_KiB,which_fits_into_L1_on_CPU_0"
-    );
+    let name = go_name("in case A (8 KiB, which fits into L1) on CPU 0");
+    assert_eq!(name, "in_case_A_8_KiB,which_fits_into_L1_on_CPU_0");
     assert_eq!(go_name(""), "_");
     assert_eq!(go_name("()"), "_");
     assert_eq!(distinct(["a", "a", "a_2", "b"].map(String::from).into_iter()), ["a", "a_2", "a_2_2", "b"]);

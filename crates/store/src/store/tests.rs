@@ -271,11 +271,8 @@ fn errors_say_what_was_tried_on_what_and_what_to_do() {
     let (folder, store) = store();
     let path = folder.path().join("missing.db");
     let error = Store::open_existing(&path).unwrap_err();
-    let shown = format!(
-        "could not open the store {}: there is no such file or folder; check the path",
-        path.display()
-    );
-    assert_eq!(error.to_string(), shown);
+    let what = format!("could not open the store {}: there is no such file or folder", path.display());
+    assert_eq!(error.to_string(), format!("{what}; check the path"));
     let task = Place { tried: Attempt::Import, path: &path }.task();
     let error = Error::NotAStore(task, Foreign::Empty);
     assert!(error.to_string().contains("it is empty and not a tenbin store; name a file that tenbin wrote"));

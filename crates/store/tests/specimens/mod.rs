@@ -81,8 +81,6 @@ pub(crate) fn samples(shape: &Shape, seed: u64) -> Vec<Sample> {
                 elapsed: after(0),
                 cpu: Cpu(1),
                 user: Picoseconds::from_micros((length / 1e6) as u64 + numbers.below(2)),
-                system: Picoseconds::ZERO,
-                voluntary_switches: 0,
                 involuntary_switches: u32::from(held_up > 1e7),
                 shares: (0..shares)
                     .map(|worker| Share {
@@ -116,12 +114,10 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
         .into_iter()
         .enumerate()
         .map(|(index, samples)| Cell {
-            arrangement: arrangement(index),
             checks: vec![
                 Check { variant: VariantIndex(0), sabotage: false, seen: "sum 1000".into(), met: true },
                 Check { variant: VariantIndex(3), sabotage: true, seen: "sum 999".into(), met: false },
             ],
-            refusal: None,
             ended: Some(Ended::Precision),
             gauges: vec![Gauge {
                 variant: VariantIndex(1),
@@ -129,20 +125,12 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
                 reading: Reading::Time(Picoseconds(7)),
             }],
             samples,
-            probes: Vec::new(),
+            ..Cell::unmeasured(arrangement(index))
         })
         .collect();
     let refusal =
         Refusal { reached: "2 CPUs".into(), needs: "64 CPUs".into(), remedy: "a larger machine".into() };
-    timed.push(Cell {
-        arrangement: arrangement(64),
-        checks: Vec::new(),
-        refusal: Some(refusal.clone()),
-        ended: None,
-        gauges: Vec::new(),
-        samples: Vec::new(),
-        probes: Vec::new(),
-    });
+    timed.push(Cell { refusal: Some(refusal.clone()), ..Cell::unmeasured(arrangement(64)) });
     let trial = |name: &str, cells: Vec<Cell>, refusal: Option<Refusal>| Trial {
         descriptor: descriptor(name),
         refusal,
@@ -163,14 +151,8 @@ pub(crate) fn run_of(seed: u64, cells: Vec<Vec<Sample>>) -> Run {
 
 /// A run of a few dozen epochs that touches every column. Different seeds make different runs.
 pub(crate) fn small_run(seed: u64) -> Run {
-    let shape = |workers| Shape {
-        variants: 2,
-        blocks: 4 + (seed % 5) as u32,
-        tick: 385.14,
-        noise: 0.01,
-        drift: 0.0,
-        workers,
-    };
+    let blocks = 4 + (seed % 5) as u32;
+    let shape = |workers| Shape { variants: 2, blocks, tick: 385.14, noise: 0.01, drift: 0.0, workers };
     run_of(seed, vec![samples(&shape(1), seed), samples(&shape(2), seed ^ 1)])
 }
 
@@ -220,12 +202,10 @@ fn provenance(seed: u64) -> Provenance {
     Provenance {
         version: "0.1.0".into(),
         build: None,
-        started: format!(
-            "2025-11-21T04:{:02}:{:02}.{:03}Z",
-            seed / 60_000 % 60,
-            seed / 1_000 % 60,
-            seed % 1_000
-        ),
+        started: {
+            let (minute, second) = (seed / 60_000 % 60, seed / 1_000 % 60);
+            format!("2025-11-21T04:{minute:02}:{second:02}.{:03}Z", seed % 1_000)
+        },
         seed,
         effort: Effort::Quick,
         arguments: vec!["run".into(), "atomics".into()],

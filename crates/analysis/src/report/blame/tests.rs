@@ -27,14 +27,12 @@ fn one_call_is_one_call() {
 #[test]
 fn a_search_counts_outcomes_of_inputs() {
     let searched = Searched { inputs: 102, outcomes: 171_000 };
-    assert_eq!(
-        searched_in_words(searched, false),
-        "No fault in the specification was found among 171000 outcomes of 102 small inputs."
-    );
-    assert_eq!(
-        searched_in_words(searched, true),
-        "The specification was searched through 171000 outcomes of 102 small inputs."
-    );
+    for (is_wrong, expected) in [
+        (false, "No fault in the specification was found among 171000 outcomes of 102 small inputs."),
+        (true, "The specification was searched through 171000 outcomes of 102 small inputs."),
+    ] {
+        assert_eq!(searched_in_words(searched, is_wrong), expected);
+    }
 }
 
 fn blame() -> Blame {

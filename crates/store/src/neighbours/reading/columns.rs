@@ -5,7 +5,7 @@
 
 use tenbin_model::{Row, Rows, Sample, WrongCell};
 
-use super::{Benchmark, Measured, sample};
+use super::{Benchmark, Measured, named_in, sample};
 
 /// Titles of a second column under which rows name their sides.
 const VALUES: [&str; 3] = ["value", "time", "elapsed"];
@@ -35,12 +35,7 @@ fn benchmarks(text: &str) -> Result<Vec<Benchmark>, WrongCell> {
                 number if number.parse::<f64>().is_ok() => format!("{names} {number}"),
                 name => name.to_owned(),
             };
-            let known = benchmarks.iter().position(|benchmark| benchmark.name == name);
-            let place = known.unwrap_or_else(|| {
-                benchmarks.push(Benchmark { name, ..Benchmark::default() });
-                benchmarks.len() - 1
-            });
-            benchmarks[place].samples.push(timed(row, values)?);
+            named_in(&mut benchmarks, name).samples.push(timed(row, values)?);
         }
         return Ok(benchmarks);
     }

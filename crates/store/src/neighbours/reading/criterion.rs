@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Benchmark, Measured, parsed, sample, time};
+use super::{Benchmark, Measured, means, parsed, sample};
 
 const TOOL: &str = "criterion";
 
@@ -41,19 +41,15 @@ pub(super) fn samples(text: &str, path: &Path) -> Result<Measured, String> {
     }
     let mut samples = Vec::new();
     for (number, (&iterations, &nanoseconds)) in iters.iter().zip(&times).enumerate() {
-        samples.push(sample(
-            &format!("iters[{number}], times[{number}]"),
-            iterations as u64,
-            nanoseconds * 1e3,
-        )?);
+        let place = format!("iters[{number}], times[{number}]");
+        samples.push(sample(&place, iterations as u64, nanoseconds * 1e3)?);
     }
     Ok(Measured::by(TOOL, vec![Benchmark { name: name(path), samples, ..Benchmark::default() }]))
 }
 
 pub(super) fn estimates(text: &str, path: &Path) -> Result<Measured, String> {
     let Estimates { mean, std_dev } = parsed(text)?;
-    let seconds = |estimate: &Estimate| time(estimate.point_estimate / 1e9);
-    let figures = format!("mean {}, standard deviation {}", seconds(&mean), seconds(&std_dev));
+    let figures = means(mean.point_estimate / 1e9, std_dev.point_estimate / 1e9);
     Ok(Measured::by(TOOL, vec![Benchmark { name: name(path), figures, ..Benchmark::default() }]))
 }
 

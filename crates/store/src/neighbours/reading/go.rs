@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tenbin_model::order;
 
-use super::{Benchmark, Measured, sample};
+use super::{Measured, named_in, sample};
 
 /// Whether a line of it is a benchmark's.
 pub(super) fn is_one(text: &str) -> bool {
@@ -45,12 +45,7 @@ pub(super) fn text(text: &str) -> Result<Measured, String> {
         let name = if packages.len() > 1 { format!("{package}.{name}") } else { name.to_owned() };
         let iterations =
             words[1].parse().map_err(|_| format!("{place}: {} is not a number of iterations", words[1]))?;
-        let known = measured.benchmarks.iter().position(|benchmark| benchmark.name == name);
-        let known = known.unwrap_or_else(|| {
-            measured.benchmarks.push(Benchmark { name, ..Benchmark::default() });
-            measured.benchmarks.len() - 1
-        });
-        let benchmark = &mut measured.benchmarks[known];
+        let benchmark = named_in(&mut measured.benchmarks, name);
         match words[2..].chunks(2).find(|pair| pair.get(1) == Some(&"ns/op")) {
             Some(pair) => {
                 let each: f64 = pair[0].parse().map_err(|_| format!("{place}: {} is not a time", pair[0]))?;

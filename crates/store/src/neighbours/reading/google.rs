@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Benchmark, Measured, parsed, sample, time};
+use super::{Benchmark, Measured, named_in, parsed, sample, time};
 
 #[derive(Deserialize)]
 struct Document {
@@ -45,11 +45,7 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
             continue;
         }
         let name = entry.run_name.unwrap_or(entry.name);
-        let known = benchmarks.iter().position(|benchmark| benchmark.name == name);
-        let known = known.unwrap_or_else(|| {
-            benchmarks.push(Benchmark { name, ..Benchmark::default() });
-            benchmarks.len() - 1
-        });
+        let benchmark = named_in(&mut benchmarks, name);
         let Some(real) = entry.real_time else { return Err(format!("{place}: no real_time")) };
         let picoseconds = match entry.time_unit.as_deref() {
             Some("ns") | None => 1e3,
@@ -58,7 +54,6 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
             Some("s") => 1e12,
             Some(other) => return Err(format!("{place}: time_unit is {other}, not ns, us, ms or s")),
         };
-        let benchmark = &mut benchmarks[known];
         if let Some(aggregate) =
             entry.aggregate_name.filter(|_| entry.run_type.as_deref() != Some("iteration"))
         {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use tenbin_model::Rows;
 
-use super::{Benchmark, Measured, parsed, sample, time};
+use super::{Benchmark, Measured, means, parsed, sample, time};
 
 const TOOL: &str = "hyperfine";
 
@@ -59,9 +59,7 @@ pub(super) fn json(text: &str) -> Result<Measured, String> {
 
 fn figures(mean: Option<f64>, deviation: Option<f64>) -> String {
     match (mean, deviation) {
-        (Some(mean), Some(deviation)) => {
-            format!("mean {}, standard deviation {}", time(mean), time(deviation))
-        }
+        (Some(mean), Some(deviation)) => means(mean, deviation),
         (Some(mean), None) => format!("mean {}", time(mean)),
         (None, _) => "neither times nor a mean".into(),
     }
