@@ -10,6 +10,7 @@ use tenbin_model::{
     Arrangement, Comparison, Descriptor, Finding, Parameter, Picoseconds, Source, Variant, VariantIndex,
 };
 
+use super::lap_with_failures;
 use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{Tally, once};
 use crate::workload::place::{Places, folder};
@@ -185,9 +186,7 @@ impl Editing {
             let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
             (0..edits).filter(|_| !desk.edit(variant)).count() as u64
         });
-        let lap = self.team.lap(&task, edits)?;
-        let wrong = lap.shares.iter().map(|share| share.failures).sum();
-        Ok((lap, wrong))
+        lap_with_failures(&mut self.team, &task, edits)
     }
 }
 
@@ -222,9 +221,8 @@ impl Apparatus for Editing {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = ["fsync and rename", "a rename alone", "a rename in memory"].map(|name| (name, 1));
-        let mut findings = vec![self.places.finding("edit")];
-        findings.extend(self.tally.findings("edit", "A file", &names));
-        Ok(findings)
+        let taken = self.tally.findings("edit", "A file", &names);
+        Ok([self.places.finding("edit")].into_iter().chain(taken).collect())
     }
 }
 

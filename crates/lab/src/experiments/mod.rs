@@ -76,6 +76,12 @@
 //! # assert_eq!((EXPERIMENT.describe)().variant("two turns"), Some(TWO));
 //! ```
 
+use std::collections::BTreeMap;
+
+use tenbin_metal::sampling::Sampled;
+use tenbin_metal::symbols::Symbols;
+use tenbin_metal::{Fault, Lap, Task, Team};
+use tenbin_model::Order;
 use tenbin_model::words::counted;
 
 use crate::experiment::{Experiment, Request, Unfit};
@@ -112,6 +118,32 @@ fn doublings(cpus: usize) -> Vec<usize> {
 fn threads(request: &Request<'_>, usual: &[usize]) -> Result<Vec<usize>, Unfit> {
     let expected = "a number of threads from 1 to 1024";
     request.settings.list("threads", usual, expected, |count| (1..=1024).contains(count))
+}
+
+/// Whether `--set key=yes`.
+fn is_yes(request: &Request<'_>, key: &str) -> Result<bool, Unfit> {
+    let answers = ["yes", "no"];
+    let known = |answer: &String| answers.contains(&answer.as_str());
+    Ok(request.settings.one(key, "no".to_owned(), "yes or no", known)? == "yes")
+}
+
+/// A lap, and how often something failed in it.
+fn lap_with_failures(team: &mut Team, task: &Task, iterations: u64) -> Result<(Lap, u64), Fault> {
+    let lap = team.lap(task, iterations)?;
+    let failures = lap.shares.iter().map(|share| share.failures).sum();
+    Ok((lap, failures))
+}
+
+/// The kernel's functions into which samples fell, and how many: those with the most first.
+fn by_function<'a>(sampled: &Sampled, symbols: &'a Symbols) -> Vec<(&'a str, u64)> {
+    let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+    for (&address, &count) in &sampled.kernel {
+        let name = symbols.at(address).map_or("no known function", |place| place.symbol);
+        *functions.entry(name).or_default() += count;
+    }
+    let mut functions: Vec<(&str, u64)> = functions.into_iter().collect();
+    functions.order_by_key(|&(_, count)| std::cmp::Reverse(count));
+    functions
 }
 
 fn at_threads(threads: usize) -> String {

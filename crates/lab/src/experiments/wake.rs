@@ -9,6 +9,7 @@ use std::thread::{self, Thread};
 use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant, VariantIndex};
 
+use super::lap_with_failures;
 use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 const CONDVAR: VariantIndex = VariantIndex(0);
@@ -174,9 +175,7 @@ impl Waking {
             }
             wrong
         });
-        let lap = self.team.lap(&task, rounds)?;
-        let wrong = lap.shares.iter().map(|share| share.failures).sum();
-        Ok((lap, wrong))
+        lap_with_failures(&mut self.team, &task, rounds)
     }
 }
 

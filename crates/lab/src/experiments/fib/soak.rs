@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Clock, Fault, Lap, Pin};
 use tenbin_model::words::comma;
-use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant, VariantIndex};
+use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant, VariantIndex, order};
 
 use super::device::{Algorithm, Driver, NumberSource, room};
 use super::kernel::{DENSE, SAMPLES, Truth, available, finding, larger, one_before, planted_every, reading};
@@ -232,12 +232,7 @@ impl Apparatus for Soaking {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let mut names: Vec<&str> = Vec::new();
-        for (algorithm, _) in &self.sources {
-            if !names.contains(&algorithm.name) {
-                names.push(algorithm.name);
-            }
-        }
+        let names = order::firsts(self.sources.iter().map(|(algorithm, _)| algorithm.name));
         Ok(self.tally.iter().map(|tally| in_words(tally, self.soak, &names)).collect())
     }
 }
