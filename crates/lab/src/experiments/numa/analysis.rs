@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use tenbin_model::machine::{Node, Observed};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Axis, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Order, Refusal, Trial, Variant,
-    VariantIndex, Verdict,
+    Answer, Axis, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Variant, VariantIndex,
+    Verdict, order,
 };
 
 use self::distance::{
@@ -112,10 +112,7 @@ impl Times {
     }
 
     fn cpus(&self, of: fn(&Observation) -> Cpu) -> Vec<Cpu> {
-        let mut cpus: Vec<Cpu> = self.observations.iter().map(of).collect();
-        cpus.order();
-        cpus.dedup();
-        cpus
+        order::distinct(self.observations.iter().map(of))
     }
 
     fn epochs(&self, reader: Cpu, home: Cpu) -> Vec<f64> {

@@ -2,9 +2,9 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_analysis::specimen::{descriptor, run, sharing};
+use tenbin_analysis::specimen::{descriptor, run, samples, sharing};
 use tenbin_model::machine::Virtualisation;
-use tenbin_model::{Arrangement, Comparison, Ended, Picoseconds, Quantity, Run, Sample, Shared, Variant};
+use tenbin_model::{Arrangement, Comparison, Ended, Picoseconds, Quantity, Run, Shared, Variant};
 
 use super::super::{FLAGS, SWAP};
 use super::*;
@@ -32,22 +32,10 @@ fn trial(machine: &Machine, near: f64, far: f64, drift: f64) -> Trial {
     let mut cell = |(one, other, control, factor): (Cpu, Cpu, &str, f64)| {
         let base = if shared(machine, one, other) == Shared::Cache(3) { near } else { far };
         let own = base * factor * random.random_range(0.97..1.03);
-        let mut samples = Vec::new();
-        for block in 0..50 {
-            for variant in [SWAP, FLAGS, FLAGS, SWAP] {
-                let late = if random.random_bool(0.02) { 40.0 } else { 1.0 };
-                let time = own * f64::from(1 + variant.0) * random.random_range(0.98..1.02) * late;
-                samples.push(Sample {
-                    order: samples.len() as u32,
-                    block,
-                    variant,
-                    iterations: 100,
-                    elapsed: Picoseconds((time * 200.0 * 1e3) as u64),
-                    cpu: one,
-                    ..Sample::default()
-                });
-            }
-        }
+        let samples = samples(50, &[SWAP, FLAGS, FLAGS, SWAP], 100, |_, variant| {
+            let late = if random.random_bool(0.02) { 40.0 } else { 1.0 };
+            own * f64::from(1 + variant.0) * random.random_range(0.98..1.02) * late * 200.0 * 1e3
+        });
         let arrangement = Arrangement {
             label: format!("between {one} and {other}{control}"),
             parameters: vec![("control".into(), control.into())],

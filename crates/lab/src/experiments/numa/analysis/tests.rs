@@ -2,6 +2,7 @@
 
 use tenbin_model::{Arrangement, Descriptor, Picoseconds, Sample, VariantIndex};
 
+use super::distance::node;
 use super::*;
 
 const MIB: u64 = 1 << 20;
@@ -126,11 +127,6 @@ fn a_gap_in_small_buffers_is_said_with_its_caveat() {
 
 #[test]
 fn nodes_that_nobody_read_are_not_spoken_for() {
-    let node = |node: u32, cpus: std::ops::Range<u32>| Node {
-        node,
-        cpus: cpus.map(Cpu).collect(),
-        distances: vec![],
-    };
     let sentence = matrix(100_000, LARGE, &[node(0, 0..64), node(1, 64..128)]).sentence;
     assert!(sentence.contains("names 2 nodes, and the readers are on 1 of them"), "{sentence}");
     assert!(sentence.contains("no way between nodes was tried"), "{sentence}");
@@ -165,8 +161,7 @@ fn a_column_cut_before_anything_was_repeated_is_still_one() {
 
 #[test]
 fn slow_cores_are_not_alike_where_memory_cannot_be_chosen() {
-    let node =
-        |node: u32| Node { node, cpus: (4 * node..4 * node + 4).map(Cpu).collect(), distances: vec![] };
+    let node = |number: u32| node(number, 4 * number..4 * number + 4);
     let slow_half = |slow: u64, nodes: &[Node]| {
         matrix_of(|reader, _| if reader < 4 { 100_000 } else { slow }, LARGE, nodes)
     };

@@ -52,8 +52,7 @@ impl Distances {
     }
 
     fn distant(&self, gap: Gap) -> String {
-        let groups: Vec<String> = self.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
-        let groups = and(&groups);
+        let groups = and(self.groups.iter().map(|cpus| cpu_ranges(cpus)));
         let whose = if self.groups.len() == 2 { "the other's" } else { "any other's" };
         let least = if self.groups.len() == 2 { "gap" } else { "the smallest gap is" };
         let deviations = (gap.relative.ln_1p() / self.deviation.ln_1p()).floor();
@@ -234,8 +233,8 @@ pub(crate) fn against_firmware(distances: &Distances, nodes: &[Node]) -> String 
             if known == distances.groups {
                 "the measurement agrees: these are the groups that were found".into()
             } else {
-                let ranges: Vec<String> = distances.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
-                format!("the measurement disagrees: it finds the groups {}", and(&ranges))
+                let groups = and(distances.groups.iter().map(|cpus| cpu_ranges(cpus)));
+                format!("the measurement disagrees: it finds the groups {groups}")
             }
         }
     };
@@ -356,7 +355,7 @@ fn up(fraction: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::one_column;
+    use super::super::{node, one_column};
     use super::*;
 
     fn distances(outcome: Outcome) -> Distances {
@@ -375,10 +374,6 @@ mod tests {
             readers: cpus(0..8),
             homes: cpus(0..8),
         }
-    }
-
-    fn node(node: u32, cpus: std::ops::Range<u32>) -> Node {
-        Node { node, cpus: cpus.map(Cpu).collect(), distances: vec![] }
     }
 
     #[test]
