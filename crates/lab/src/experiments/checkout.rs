@@ -158,22 +158,16 @@ impl Apparatus for Checkouts {
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let (_, ways) = &self.sides[variant.place()];
-        let mut laps = Vec::new();
-        for _ in 0..iterations {
-            for way in ways {
-                laps.push(lap(&self.runner.run(way)?));
-            }
-        }
-        let lap = together(&laps);
+        let runs = (0..iterations).flat_map(|_| ways).map(|way| self.runner.run(way));
+        let lap = together(&runs.map(|run| Ok(lap(&run?))).collect::<Result<Vec<_>, Failure>>()?);
         self.tally.count(variant, iterations, &lap);
         Ok(lap)
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = [("git checkout", 1), ("git checkout in memory", 1)];
-        let mut findings = vec![self.places.finding("checkout")];
-        findings.extend(self.tally.findings("checkout", "There and back", &names));
-        Ok(findings)
+        let taken = self.tally.findings("checkout", "There and back", &names);
+        Ok([self.places.finding("checkout")].into_iter().chain(taken).collect())
     }
 }
 

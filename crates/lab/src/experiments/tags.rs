@@ -181,10 +181,7 @@ impl Apparatus for Indexing {
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        let mut laps = Vec::new();
-        for _ in 0..iterations {
-            laps.push(self.indexed(variant.place())?);
-        }
+        let laps = (0..iterations).map(|_| self.indexed(variant.place())).collect::<Result<Vec<_>, _>>()?;
         let lap = together(&laps);
         self.tally.count(variant, iterations, &lap);
         Ok(lap)
@@ -192,9 +189,8 @@ impl Apparatus for Indexing {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = ["ctags", "ctags in memory", "cscope", "cscope in memory"].map(|name| (name, 1));
-        let mut findings = vec![self.places.finding("tags")];
-        findings.extend(self.tally.findings("tags", "An index of all files", &names));
-        Ok(findings)
+        let taken = self.tally.findings("tags", "An index of all files", &names);
+        Ok([self.places.finding("tags")].into_iter().chain(taken).collect())
     }
 }
 

@@ -82,6 +82,7 @@ const LEAST_BLOCKS: u32 = 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Time(Picoseconds);
 
+const MICRO: [&str; 2] = ["us", "µs"];
 const UNITS: [(&str, u64); 5] =
     [("ns", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
@@ -94,11 +95,8 @@ impl Time {
 
     /// The count and the largest unit in which it is whole, of those with this sign for the microsecond.
     fn whole(self, micro: &'static str) -> (u64, &'static str) {
-        let units = UNITS
-            .into_iter()
-            .rev()
-            .filter(|(unit, _)| !unit.ends_with("us") && *unit != "µs" || *unit == micro);
-        let largest = units.into_iter().find(|(_, length)| self.0.0.is_multiple_of(*length));
+        let mut units = UNITS.into_iter().rev().filter(|(unit, _)| *unit == micro || !MICRO.contains(unit));
+        let largest = units.find(|(_, length)| self.0.0.is_multiple_of(*length));
         largest.map_or((self.0.0 / 1_000, "ns"), |(unit, length)| (self.0.0 / length, unit))
     }
 }

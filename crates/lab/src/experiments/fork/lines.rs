@@ -4,7 +4,7 @@ use tenbin_metal::Fault;
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::spawn::{Spawner, Way};
 use tenbin_metal::touch::{self, page};
-use tenbin_model::{Axis, Bytes, Comparison, Effort, Order, Variant, VariantIndex};
+use tenbin_model::{Axis, Bytes, Comparison, Effort, Variant, VariantIndex, order};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timed {
@@ -249,10 +249,7 @@ pub(super) fn places(lines: impl Iterator<Item = usize>, sizes: &[u64]) -> Vec<P
 
 /// The processes that these variants need, each once: how many MiB, in which kind of page.
 pub(super) fn parents_of<'a>(places: impl IntoIterator<Item = &'a Place>, smallest: u64) -> Vec<(u64, bool)> {
-    let mut parents: Vec<(u64, bool)> = places.into_iter().map(|place| place.parent(smallest)).collect();
-    parents.order();
-    parents.dedup();
-    parents
+    order::distinct(places.into_iter().map(|place| place.parent(smallest)))
 }
 
 /// What is weighed among the variants of these lines, by their places.

@@ -9,7 +9,8 @@ use tenbin_metal::timers::{self, Firing, Order, Waiters};
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Cpu, Finding, Picoseconds, VariantIndex};
 
-use super::{GAP, MEASURED, SLEEP, SLEEP_LEAST, WAYS, surroundings};
+use super::surroundings::{finding, of_slack, of_waking};
+use super::{GAP, MEASURED, SLEEP, SLEEP_LEAST, WAYS};
 use crate::experiment::{Apparatus, Failure, Seen};
 
 /// The check waits for no longer than this, however long the timer of the cell is: what is timed is held
@@ -98,14 +99,11 @@ impl Wave {
     fn next(&mut self, variant: VariantIndex, time: Picoseconds) -> Result<Option<Firing>, Fault> {
         if self.fired.get(&variant).is_none_or(VecDeque::is_empty) {
             let drawn = self.drawn();
-            let orders: Vec<Order> = drawn
-                .iter()
-                .zip(1..)
-                .map(|(&variant, place)| {
-                    let drawn = self.random.random_range(0..=GAP.0 / 2);
-                    order(variant, time, Picoseconds(place * GAP.0 + drawn))
-                })
-                .collect();
+            let armed = |(&variant, place): (&VariantIndex, u64)| {
+                let drawn = self.random.random_range(0..=GAP.0 / 2);
+                order(variant, time, Picoseconds(place * GAP.0 + drawn))
+            };
+            let orders: Vec<Order> = drawn.iter().zip(1..).map(armed).collect();
             for (variant, firing) in drawn.into_iter().zip(self.waiters.wait(&orders)?) {
                 self.fired.entry(variant).or_default().push_back(firing);
             }
@@ -224,27 +222,6 @@ impl Firings {
         let is_second = single.times > 1 && clause != Clause::Asleep;
         Ok(is_second.then(|| format!("{}; and {seen}", single.first)))
     }
-
-    /// What was seen once, came no more, and accuses nobody.
-    fn remarked(&self) -> Vec<Finding> {
-        let remark = |(&(_, clause), single): (&(VariantIndex, Clause), &Single)| {
-            let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
-            let why = match clause {
-                Clause::Asleep => "a caller preempted before it sleeps may be charged for what the host took",
-                Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
-            };
-            Finding {
-                experiment: "timer".into(),
-                sentence: format!(
-                    "{times} a firing seemed to break the specification and did not again: {}.",
-                    single.first
-                ),
-                evidence: format!("the same call was asked {AGAIN} more times at once and kept it; {why}"),
-                confidence: "what does not repeat accuses nobody".into(),
-            }
-        };
-        self.single.iter().map(remark).collect()
-    }
 }
 
 impl Apparatus for Firings {
@@ -290,12 +267,26 @@ impl Apparatus for Firings {
             |variant| self.alone(variant, SLACK_READ).map(|firing| Picoseconds::from_nanos(firing.slack));
         let (inherited, least) = (slack(SLEEP)?, slack(SLEEP_LEAST)?);
         Ok(vec![
-            surroundings::of_slack(inherited, least),
-            surroundings::of_waking(self.cpu, &timers::idle(self.cpu), timers::resolution()),
+            of_slack(inherited, least),
+            of_waking(self.cpu, &timers::idle(self.cpu), timers::resolution()),
         ])
     }
 
+    /// What was seen once, came no more, and accuses nobody.
     fn remarks(&mut self) -> Vec<Finding> {
-        self.remarked()
+        let remark = |(&(_, clause), single): (&(VariantIndex, Clause), &Single)| {
+            let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
+            let why = match clause {
+                Clause::Asleep => "a caller preempted before it sleeps may be charged for what the host took",
+                Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
+            };
+            let first = &single.first;
+            finding(
+                format!("{times} a firing seemed to break the specification and did not again: {first}."),
+                format!("the same call was asked {AGAIN} more times at once and kept it; {why}"),
+                "what does not repeat accuses nobody",
+            )
+        };
+        self.single.iter().map(remark).collect()
     }
 }

@@ -3,26 +3,21 @@
 
 use tenbin_metal::timers::{Idle, State, Way};
 use tenbin_model::words::{and, comma};
-use tenbin_model::{Cpu, Finding, Picoseconds};
+use tenbin_model::{Cpu, Finding, Picoseconds, order};
 
 use super::{MEASURED, WAYS};
 
 /// Timers on a coarser grid than this are not of high resolution.
 const FINE: Picoseconds = Picoseconds::from_micros(1);
 
-fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
+pub(super) fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "timer".into(), sentence, evidence, confidence: confidence.into() }
 }
 
 pub(super) fn of_slack(inherited: Picoseconds, least: Picoseconds) -> Finding {
     let names = |wanted: fn(&Way) -> bool| {
-        let mut names: Vec<&str> = Vec::new();
-        for (way, _) in &WAYS[..MEASURED] {
-            if wanted(way) && !names.contains(&way.name()) {
-                names.push(way.name());
-            }
-        }
-        and(names)
+        let ways = WAYS[..MEASURED].iter().map(|(way, _)| way).filter(|way| wanted(way));
+        and(order::firsts(ways.map(|way| way.name())))
     };
     // One call does not stop at the thread's slack (`select_estimate_accuracy`, `fs/select.c`).
     let steady = names(|way| way.has_slack() && *way != Way::Poll);
@@ -64,10 +59,9 @@ pub(super) fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Findi
         format!("timers fire only at ticks, {resolution} apart")
     };
     let state = |state: &State| format!("{} {} µs", state.name, state.microseconds);
-    let states: Vec<String> = idle.states.iter().map(state).collect();
-    let states = match states.as_slice() {
+    let states = match idle.states.as_slice() {
         [] => "no sleep states are listed".to_owned(),
-        states => format!("time to leave each sleep state: {}", comma(states)),
+        states => format!("time to leave each sleep state: {}", comma(states.iter().map(state))),
     };
     let built = idle.preemption.as_deref().unwrap_or("no word on preemption");
     finding(

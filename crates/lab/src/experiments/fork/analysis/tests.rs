@@ -1,8 +1,7 @@
 //! Laws of which the truth is known, in words.
-#![allow(clippy::unwrap_used)]
 
-use tenbin_analysis::specimen::{descriptor, run};
-use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Picoseconds, Quantity, Run, VariantIndex};
+use tenbin_analysis::specimen::{descriptor, run, samples};
+use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Quantity, Run, VariantIndex};
 
 use super::*;
 
@@ -52,37 +51,20 @@ fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
     }
     let measured = VariantIndex::range(0..variants.len());
     variants.push(Variant::sabotage("a fork that shares the memory", ""));
-    let mut samples = Vec::new();
-    for block in 0..blocks {
-        for &variant in measured.iter().chain(measured.iter().rev()) {
-            let elapsed = 10.0 * costs[variant] * (1.0 + noise * random.random::<f64>());
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant,
-                iterations: 10,
-                elapsed: Picoseconds(elapsed as u64),
-                ..Sample::default()
-            });
-        }
-    }
+    let order: Vec<VariantIndex> = measured.iter().chain(measured.iter().rev()).copied().collect();
+    let samples = samples(blocks, &order, 10, |_, variant| {
+        10.0 * costs[variant] * (1.0 + noise * random.random::<f64>())
+    });
     let vfork = variants.iter().position(|variant| variant.name == "vfork");
-    let cell = Cell {
-        arrangement: Arrangement {
-            label: "on one CPU".into(),
-            cpus: vec![Cpu(0); 10],
-            comparisons: Comparison::of(vfork.map(|vfork| (vfork.into(), VariantIndex(0)))),
-            variants: measured,
-            headline: true,
-            ..Arrangement::default()
-        },
-        checks: Vec::new(),
-        refusal: None,
-        ended: Some(Ended::Budget),
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
+    let arrangement = Arrangement {
+        label: "on one CPU".into(),
+        cpus: vec![Cpu(0); 10],
+        comparisons: Comparison::of(vfork.map(|vfork| (vfork.into(), VariantIndex(0)))),
+        variants: measured,
+        headline: true,
+        ..Arrangement::default()
     };
+    let cell = Cell { samples, ended: Some(Ended::Budget), ..Cell::unmeasured(arrangement) };
     let descriptor = Descriptor {
         name: "fork".into(),
         subject: "A new process".into(),

@@ -2,10 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use tenbin_analysis::specimen::{cell, descriptor, run, trial};
-use tenbin_model::{
-    Arrangement, Comparison, Cpu, Ended, Quantity, Refusal, Run, Sample, Variant, VariantIndex,
-};
+use tenbin_analysis::specimen::{cell, descriptor, run, samples, trial};
+use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Quantity, Refusal, Run, Variant, VariantIndex};
 
 use super::*;
 
@@ -22,21 +20,11 @@ type Called = (&'static str, Option<u64>, f64);
 /// weighed against the second, and then the third, if there is one.
 fn late(ways: &[Called], blocks: u32, seed: u64) -> Trial {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut samples = Vec::new();
-    for block in 0..blocks {
-        for variant in (0..ways.len()).chain((0..ways.len()).rev()) {
-            let preempted = if random.random_bool(0.02) { 1e6 } else { 0.0 };
-            let elapsed = ways[variant].2 * (1.0 + 0.1 * random.random::<f64>()) + preempted;
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant: variant.into(),
-                iterations: 1,
-                elapsed: Picoseconds((elapsed * 1e3) as u64),
-                ..Sample::default()
-            });
-        }
-    }
+    let order: Vec<VariantIndex> = (0..ways.len()).chain((0..ways.len()).rev()).map(Into::into).collect();
+    let samples = samples(blocks, &order, 1, |_, variant| {
+        let preempted = if random.random_bool(0.02) { 1e6 } else { 0.0 };
+        (ways[variant.place()].2 * (1.0 + 0.1 * random.random::<f64>()) + preempted) * 1e3
+    });
     let pairs = [(0, 1), (2, 1)].map(|(left, right)| (VariantIndex(left), VariantIndex(right)));
     let comparisons = Comparison::of(pairs.into_iter().take(ways.len() - 1));
     let arrangement = Arrangement {
