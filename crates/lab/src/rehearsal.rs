@@ -8,7 +8,7 @@ use tenbin_analysis::Analysis;
 use tenbin_metal::{Clock, Fault, Lap, allowed_cpus};
 use tenbin_model::machine::{Cache, CpuPlace, Observed, Virtualisation, Witness};
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Sizes,
+    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Refusal, Sizes,
     VariantIndex,
 };
 
@@ -87,6 +87,22 @@ pub(crate) fn cache(level: u8, size: Bytes, shared_by: impl IntoIterator<Item = 
         line: Observed::Known(Bytes(64)),
         shared_by: shared_by.into_iter().map(Cpu).collect(),
         witness: Witness::Sysfs,
+    }
+}
+
+/// Holds a text against all that it has to say.
+#[track_caller]
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+}
+
+/// Holds a refusal against what it has to say was reached, is needed and helps.
+#[track_caller]
+pub(crate) fn refuses(refusal: &Refusal, reached: &str, needs: &str, remedy: &str) {
+    for (text, part) in [(&refusal.reached, reached), (&refusal.needs, needs), (&refusal.remedy, remedy)] {
+        assert!(text.contains(part), "`{part}` in {refusal:?}");
     }
 }
 

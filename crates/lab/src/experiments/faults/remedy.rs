@@ -151,6 +151,7 @@ fn in_words(passes: &[Counted], before: &[String; 2], limit: Picoseconds, machin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::says;
 
     #[test]
     fn what_is_lacking_is_all_said_and_nothing_is_switched() {
@@ -160,8 +161,8 @@ mod tests {
             refusal.reached,
             "there is 1 memory node; open balancing: Permission denied; nothing was switched"
         );
-        assert!(refusal.needs.contains("2 memory nodes") && refusal.needs.contains("root"), "{refusal:?}");
-        assert!(refusal.remedy.contains("--nodes 2"));
+        says(&refusal.needs, &["2 memory nodes", "root"]);
+        says(&refusal.remedy, &["--nodes 2"]);
         assert_eq!(lacking(Some(2), &[(BALANCING, Ok(())), (HUGE, Ok(()))]), None);
         assert!(!lacking(Some(2), &denied()).unwrap().needs.contains("2 memory nodes"));
     }
@@ -186,6 +187,6 @@ mod tests {
              balancing on, huge pages off). Both settings are as they were."
         );
         assert!(evidence.starts_with("8 passes of 4.00 s each"), "{evidence}");
-        assert!(evidence.contains("enabled madvise") && evidence.contains("500 hints"), "{evidence}");
+        says(&evidence, &["enabled madvise", "500 hints"]);
     }
 }

@@ -229,6 +229,7 @@ fn chosen(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::says;
 
     #[test]
     fn a_list_names_what_is_there_and_what_is_chosen() {
@@ -256,11 +257,7 @@ mod tests {
         let driver =
             Driver { device: folder.path().join("fibonacci"), attributes: folder.path().join("misc") };
         let message = driver.there().unwrap_err().to_string();
-        assert!(
-            message.contains("insmod kmod/fibdrv/fibdrv.ko")
-                && message.contains("tenbin guest run --module fibdrv"),
-            "{message}"
-        );
+        says(&message, &["insmod kmod/fibdrv/fibdrv.ko", "tenbin guest run --module fibdrv"]);
         fs::write(folder.path().join("fibonacci"), "").unwrap();
         assert!(driver.there().is_ok());
     }
@@ -321,13 +318,8 @@ mod tests {
             in_turn(&ALGORITHMS[..2], before, Path::new("/sys/algorithm"), choose, || Ok(()))
         };
         let message = run(Some("newest"), &refused).unwrap_err().to_string();
-        for words in [
-            "write doubling to /sys/algorithm: no doubling; then",
-            "`echo newest > /sys/algorithm`",
-            "no newest",
-        ] {
-            assert!(message.contains(words), "{message}");
-        }
+        let first = "write doubling to /sys/algorithm: no doubling; then";
+        says(&message, &[first, "`echo newest > /sys/algorithm`", "no newest"]);
         // What fails in the middle is put back all the same.
         let asked = std::cell::RefCell::new(Vec::new());
         let second = |name: &str| {

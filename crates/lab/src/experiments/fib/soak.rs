@@ -269,6 +269,7 @@ fn in_words(tally: &Tally, soak: Soak, names: &[&str]) -> Finding {
 mod tests {
     use super::*;
     use crate::experiments::fib::kernel::tests::InUserSpace;
+    use crate::rehearsal::refuses;
 
     #[test]
     fn readers_see_one_wrong_place_and_nothing_wrong_elsewhere() {
@@ -294,10 +295,7 @@ mod tests {
     fn where_files_run_out_the_limit_is_named() {
         let fault = |code| Fault::system("open /dev/fibonacci", std::io::Error::from_raw_os_error(code));
         let Unfit::Refused(refusal) = unopened(fault(24), 1_024) else { panic!("it is a refusal") };
-        assert!(
-            refusal.needs.contains("RLIMIT_NOFILE") && refusal.remedy.contains("ulimit -n 2048"),
-            "{refusal:?}"
-        );
+        refuses(&refusal, "", "RLIMIT_NOFILE", "ulimit -n 2048");
         assert!(matches!(unopened(fault(13), 1_024), Unfit::Fault(_)));
     }
 

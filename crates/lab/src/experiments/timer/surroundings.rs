@@ -74,16 +74,14 @@ pub(super) fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Findi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::says;
 
     #[test]
     fn what_is_unknown_is_said_and_not_made_up() {
         let finding = of_waking(Cpu(1), &Idle::default(), Picoseconds::from_millis(4));
-        assert!(
-            finding.sentence.contains("CPU 1 waits in a way that the kernel does not name"),
-            "{finding:?}"
-        );
-        assert!(finding.sentence.contains("timers fire only at ticks, 4.00 ms apart"), "{finding:?}");
-        assert!(finding.evidence.contains("no sleep states are listed"), "{finding:?}");
+        says(&finding.sentence, &["CPU 1 waits in a way that the kernel does not name"]);
+        says(&finding.sentence, &["timers fire only at ticks, 4.00 ms apart"]);
+        says(&finding.evidence, &["no sleep states are listed"]);
     }
 
     #[test]
@@ -101,10 +99,7 @@ mod tests {
             "While nothing is due, CPU 0 sleeps by the driver intel_idle and the governor menu and is woken by \
              lapic-deadline; timers are of high resolution (1.00 ns)."
         );
-        assert!(
-            finding.evidence.contains("C6 133 µs") && finding.evidence.contains("PREEMPT_RT"),
-            "{finding:?}"
-        );
+        says(&finding.evidence, &["C6 133 µs", "PREEMPT_RT"]);
     }
 
     #[test]
