@@ -15,7 +15,7 @@ use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCel
 use crate::workload::command::{Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const PARALLEL: VariantIndex = VariantIndex(0);
 const IN_MEMORY: VariantIndex = VariantIndex(1);
@@ -210,15 +210,11 @@ fn describe() -> Descriptor {
             ],
             &[("an old file", "one file is built as it was before it was changed")],
         ),
-        parameters: vec![
-            Parameter::new(
-                "files",
-                "24 (8 with --quick)",
-                "C files of some 3 kB each to be built, 1 to 10000",
-            ),
-            Parameter::new("jobs", "the CPUs to use", "jobs of a parallel build, 1 to 1024"),
-            folder_parameter(),
-        ],
+        parameters: Parameter::list(&[
+            ("files", "24 (8 with --quick)", "C files of some 3 kB each to be built, 1 to 10000"),
+            ("jobs", "the CPUs to use", "jobs of a parallel build, 1 to 1024"),
+            FOLDER,
+        ]),
         margin: 0.05,
         sway: 0.15,
         epoch: Picoseconds(0),

@@ -15,7 +15,7 @@ use crate::workload::command::{Runner, Step, Tally, lap, once, seen, together, u
 use crate::workload::place::{Places, folder};
 use crate::workload::repository::{Lent, Origin, Repository, git};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const HERE: VariantIndex = VariantIndex(0);
 const MEMORY: VariantIndex = VariantIndex(1);
@@ -192,21 +192,17 @@ fn describe() -> Descriptor {
             ],
             &[("a file left as it was", "a path that differs is put back as it was before the checkout")],
         ),
-        parameters: vec![
-            Parameter::new(
+        parameters: Parameter::list(&[
+            (
                 "files",
                 "1000 (200 with --quick)",
                 "files of the repository that is made, 10 to 100000; of ten five are changed, and one moves",
             ),
-            Parameter::new(
-                "repo",
-                "one that is made",
-                "a repository of yours, which is only read; with from and to",
-            ),
-            Parameter::new("from", "its first tag", "the revision of yours to go from"),
-            Parameter::new("to", "its second tag", "the revision of yours to go to, and from there back"),
-            folder_parameter(),
-        ],
+            ("repo", "one that is made", "a repository of yours, which is only read; with from and to"),
+            ("from", "its first tag", "the revision of yours to go from"),
+            ("to", "its second tag", "the revision of yours to go to, and from there back"),
+            FOLDER,
+        ]),
         margin: 0.05,
         sway: 0.15,
         epoch: Picoseconds(0),

@@ -15,7 +15,7 @@ use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCel
 use crate::workload::command::{Tally, once};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const SYNCED: VariantIndex = VariantIndex(0);
 const RENAMED: VariantIndex = VariantIndex(1);
@@ -247,10 +247,10 @@ fn describe() -> Descriptor {
             ],
             &[("a file cut off", "the last byte is not written")],
         ),
-        parameters: vec![
-            Parameter::new("files", "100", "files to be edited in turn, of some 3 kB each, 1 to 100000"),
-            folder_parameter(),
-        ],
+        parameters: Parameter::list(&[
+            ("files", "100", "files to be edited in turn, of some 3 kB each, 1 to 100000"),
+            FOLDER,
+        ]),
         margin: 0.05,
         // What a disk takes is as others leave it.
         sway: 0.15,

@@ -344,10 +344,7 @@ impl Work {
     }
 
     fn placement(&self) -> Result<Answer, Fault> {
-        match self {
-            Self::Chase(chase) => Placement::of(chase.pages()),
-            Self::Stores(field) => Placement::at(field.addresses()),
-        }
+        Placement::at(self.addresses())
     }
 }
 

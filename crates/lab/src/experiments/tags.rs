@@ -19,7 +19,7 @@ use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCel
 use crate::workload::command::{DEADLINE, Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const CTAGS: VariantIndex = VariantIndex(0);
 const CTAGS_IN_MEMORY: VariantIndex = VariantIndex(1);
@@ -214,14 +214,10 @@ fn describe() -> Descriptor {
             ],
             &[("a file too few", "the last file is away while ctags reads")],
         ),
-        parameters: vec![
-            Parameter::new(
-                "files",
-                "200 (50 with --quick)",
-                "files to be read, of some 3 kB each, 1 to 100000",
-            ),
-            folder_parameter(),
-        ],
+        parameters: Parameter::list(&[
+            ("files", "200 (50 with --quick)", "files to be read, of some 3 kB each, 1 to 100000"),
+            FOLDER,
+        ]),
         margin: 0.05,
         sway: 0.15,
         epoch: Picoseconds(0),

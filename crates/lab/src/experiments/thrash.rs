@@ -291,13 +291,10 @@ fn cell(
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>, shape: &Shape) -> Opened {
-    let &[one, other] = arrangement.cpus.as_slice() else {
-        return Err(Unfit::Usage("a cell of thrash has two CPUs".into()));
-    };
     let bytes = shape.bytes;
     let both = |bytes: usize| Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
     within_allowance(request.machine, both(bytes), "a buffer for each of two threads", |room| {
-        let smallest = Case::A.bytes(request, (one, other)).ok()?;
+        let smallest = Case::A.bytes(request, (arrangement.cpus[0], arrangement.cpus[1])).ok()?;
         (smallest.0 < bytes as u64 && both(smallest.0 as usize) <= room).then(|| "case=A".into())
     })?;
     let mut buffers = set_up(&arrangement.cpus, request.clock, shape)?;

@@ -73,7 +73,7 @@ fn a_walker_that_is_moved_to_another_cpu_refuses_the_cell() {
         return;
     };
     with_walks(|request, descriptor, arrangement, walks| {
-        let mut walks = Planted::later(walks, |walks: &mut Walks, variant, steps| {
+        let mut walks = Planted::later(Box::new(walks), |walks: &mut Walks, variant, steps| {
             walks.tasks[variant.place()] = Arc::new(move |_, _| {
                 std::mem::forget(Pin::hold(elsewhere));
                 0

@@ -76,7 +76,7 @@ pub(super) fn variants() -> Vec<Variant> {
 
 /// A number as its way left it.
 #[derive(Clone, Debug)]
-enum Number {
+pub(super) enum Number {
     Limbs(Natural),
     Digits(Vec<u32>),
     Word(u64),
@@ -84,7 +84,7 @@ enum Number {
 
 impl Number {
     /// Its bytes, as [`Table`] has them.
-    fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Limbs(number) => number.limbs().iter().flat_map(|limb| limb.to_le_bytes()).collect(),
             Self::Digits(digits) => digits.iter().flat_map(|digit| digit.to_le_bytes()).collect(),
@@ -115,7 +115,7 @@ impl Method {
 
     /// Computes F(n) so many times, and returns the last one, if there is one. Which way it is was decided
     /// before the first turn.
-    fn repeat(self, n: u64, times: u64) -> Option<Number> {
+    pub(super) fn repeat(self, n: u64, times: u64) -> Option<Number> {
         fn again<T>(times: u64, mut once: impl FnMut() -> T) -> Option<T> {
             let mut last = None;
             for _ in 0..times {

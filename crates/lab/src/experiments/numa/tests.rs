@@ -51,7 +51,7 @@ fn memory_that_stays_is_measured_to_the_end() {
 fn pages_that_move_between_two_blocks_refuse_the_cell() {
     for manner in [Manner::Chase, Manner::Stores] {
         with_matrix(manner, |request, descriptor, arrangement, matrix| {
-            let mut moving = Planted::later(matrix, |matrix: &mut Matrix, variant, iterations| {
+            let mut moving = Planted::later(Box::new(matrix), |matrix: &mut Matrix, variant, iterations| {
                 matrix.memories[0].placed = Answer::Placed(Placement::all_on(u32::MAX, BYTES));
                 matrix.epoch(variant, iterations)
             });

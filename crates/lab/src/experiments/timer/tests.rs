@@ -213,7 +213,9 @@ fn a_fault_in_a_cell_of_waves_is_an_implementation_error() {
         let mut planted = 0;
         for (number, fault) in descriptor.planted_faults() {
             let (_, _, firings) = in_waves(request, 1);
-            let mut firings = Planted::later(firings, |inner, _, iterations| inner.epoch(number, iterations));
+            let mut firings = Planted::later(Box::new(firings), |inner: &mut Firings, _, iterations| {
+                inner.epoch(number, iterations)
+            });
             let cell = rehearsed((&descriptor, cell.clone()), request, &mut firings);
             let refusal = cell.refusal.unwrap_or_else(|| panic!("{}: not seen", fault.name));
             assert!(refusal.reached.contains("implementation error"), "{}: {refusal:?}", fault.name);
