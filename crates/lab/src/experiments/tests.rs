@@ -122,7 +122,6 @@ fn every_descriptor_is_complete() {
     }
 }
 
-/// A run that is kept is judged by the analysis that its description names.
 #[test]
 fn every_description_names_the_analysis_of_its_experiment() {
     for experiment in EXPERIMENTS {

@@ -267,7 +267,6 @@ fn of_level(machine: &Machine, trial: &Trial, cpu: Cpu, capacities: &Capacities,
     }
 }
 
-/// The sizes of all curves.
 fn sizes(curves: &[Curve]) -> Vec<Bytes> {
     order::distinct(curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes))
 }

@@ -13,7 +13,6 @@ fn with<T>(free: u64, effort: Effort, mib: Option<&str>, body: impl FnOnce(&Requ
     body(&TestRequest { machine, effort, settings, ..TestRequest::default() }.request())
 }
 
-/// The variants of a plan and its only cell.
 fn planned(request: &Request<'_>) -> (Vec<Variant>, PlannedCell) {
     let mut plan = plan(request).unwrap();
     assert_eq!(plan.cells.len(), 1);

@@ -41,8 +41,9 @@ pub(super) struct Firings {
     alone: Vec<Waiters>,
     wave: Option<Wave>,
     cpu: Cpu,
-    /// Firings that broke the specification once and that did not come again, by variant and clause.
-    single: BTreeMap<(VariantIndex, Clause), Single>,
+    /// Firings that broke the specification once and that did not come again, by variant and clause: how
+    /// many, and what the first of them was.
+    single: BTreeMap<(VariantIndex, Clause), (u64, String)>,
     /// Whether the first block has begun. Before that the engine looks for the number of iterations of an
     /// epoch, which is one whatever it sees.
     begun: bool,
@@ -57,12 +58,6 @@ pub(super) enum Clause {
     Once,
     /// The caller did not sleep. Load can look like it.
     Asleep,
-}
-
-struct Single {
-    times: u64,
-    /// What the first of them was.
-    first: String,
 }
 
 /// Many timers that wait at the same time, so that long ones need not be waited for one by one.
@@ -217,10 +212,10 @@ impl Firings {
         if comes_again(clause, || self.alone(variant, time))? {
             return Ok(Some(seen));
         }
-        let single = self.single.entry((variant, clause)).or_insert(Single { times: 0, first: seen.clone() });
-        single.times += 1;
-        let is_second = single.times > 1 && clause != Clause::Asleep;
-        Ok(is_second.then(|| format!("{}; and {seen}", single.first)))
+        let (times, first) = self.single.entry((variant, clause)).or_insert((0, seen.clone()));
+        *times += 1;
+        let is_second = *times > 1 && clause != Clause::Asleep;
+        Ok(is_second.then(|| format!("{first}; and {seen}")))
     }
 }
 
@@ -274,13 +269,12 @@ impl Apparatus for Firings {
 
     /// What was seen once, came no more, and accuses nobody.
     fn remarks(&mut self) -> Vec<Finding> {
-        let remark = |(&(_, clause), single): (&(VariantIndex, Clause), &Single)| {
-            let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
+        let remark = |(&(_, clause), (times, first)): (&(VariantIndex, Clause), &(u64, String))| {
+            let times = if *times == 1 { "Once".to_owned() } else { format!("{times} times") };
             let why = match clause {
                 Clause::Asleep => "a caller preempted before it sleeps may be charged for what the host took",
                 Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
             };
-            let first = &single.first;
             finding(
                 format!("{times} a firing seemed to break the specification and did not again: {first}."),
                 format!("the same call was asked {AGAIN} more times at once and kept it; {why}"),

@@ -10,7 +10,6 @@ use super::*;
 pub(in crate::experiments::fib) struct InUserSpace(Base);
 
 impl InUserSpace {
-    /// One for each algorithm.
     pub(in crate::experiments::fib) fn every() -> Vec<(Algorithm, Self)> {
         ALGORITHMS.into_iter().map(|algorithm| (algorithm, Self(algorithm.base))).collect()
     }

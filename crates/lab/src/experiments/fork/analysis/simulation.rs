@@ -159,7 +159,6 @@ fn what_grows_is_found_and_is_a_line() {
     }
 }
 
-/// A knee and a square are no lines, and are called so.
 #[test]
 fn what_is_no_line_is_called_bent() {
     const RUNS: u64 = 200;
