@@ -14,7 +14,7 @@ use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
     Arrangement, Axis, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Refusal, Source, Variant,
-    VariantIndex,
+    VariantIndex, order,
 };
 
 use self::analysis::Knees;
@@ -109,16 +109,9 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
         let kind = place(cpu).and_then(|place| place.kind.known().copied()).unwrap_or(CoreKind::Uniform);
         (kind, stated(request, cpu))
     };
-    let mut walkers: Vec<Cpu> = Vec::new();
-    for &cpu in request.cpus {
-        if !walkers.iter().any(|&known| shape(known) == shape(cpu)) {
-            walkers.push(cpu);
-        }
-    }
-    if request.effort == Effort::Quick {
-        walkers.truncate(1);
-    }
-    walkers
+    let most = if request.effort == Effort::Quick { 1 } else { usize::MAX };
+    let by_shape = order::grouped(request.cpus.iter().map(|&cpu| (shape(cpu), cpu)));
+    by_shape.iter().map(|(_, cpus)| cpus[0]).take(most).collect()
 }
 
 /// The levels of the caches of a CPU with the sizes that the firmware states.

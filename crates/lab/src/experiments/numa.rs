@@ -103,14 +103,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 fn homes(request: &Request<'_>) -> Vec<Cpu> {
     let most = if request.effort == Effort::Quick { MOST_HOMES_QUICKLY } else { MOST_HOMES };
     let cpus = request.cpus;
-    let node = |cpu: Cpu| node_of(request, cpu);
-    let mut homes: Vec<Cpu> = Vec::new();
-    for &cpu in cpus {
-        if !homes.iter().any(|&home| node(home) == node(cpu)) {
-            homes.push(cpu);
-        }
-    }
-    homes.truncate(most);
+    let by_node = order::grouped(cpus.iter().map(|&cpu| (node_of(request, cpu), cpu)));
+    let mut homes: Vec<Cpu> = by_node.iter().map(|(_, cpus)| cpus[0]).take(most).collect();
     // Each node twice where there is room, and where the firmware knows one node its halves and quarters; of
     // each the neighbour as well, because numbers can alternate between the sides of a machine.
     let steps = [2, 4, 8].into_iter().flat_map(|parts| (0..parts).map(move |part| cpus.len() * part / parts));

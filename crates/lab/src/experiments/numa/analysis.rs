@@ -17,9 +17,8 @@ use self::distance::{
     one_column,
 };
 use super::{HOME, READER, REPEAT};
-use tenbin_analysis::verdict::caveat;
 use tenbin_analysis::verdict::comparisons::{empty, refused};
-use tenbin_analysis::verdict::refused_in_words;
+use tenbin_analysis::verdict::{caveat, refused_in_words};
 use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_document::words::percent;
 use tenbin_stats::order::Ordered;
