@@ -128,7 +128,7 @@ impl Desk {
     }
 
     /// Whether all files are as their edits left them, and nothing else is there; and puts right what is not.
-    fn held(&mut self) -> Result<String, String> {
+    fn held(&mut self) -> Seen {
         let mut wrong = self.wrong.take();
         for (number, (path, &edits)) in (0..).zip(self.paths.iter().zip(&self.edits)) {
             let expected = edited(number, edits);
@@ -141,8 +141,8 @@ impl Desk {
             }
         }
         match wrong {
-            Some(wrong) => Err(wrong),
-            None => Ok(format!("{0} of {0} files are as they were left", self.paths.len())),
+            Some(wrong) => Seen::Broken(wrong),
+            None => Seen::Met(format!("{0} of {0} files are as they were left", self.paths.len())),
         }
     }
 }
@@ -194,10 +194,7 @@ impl Apparatus for Editing {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         self.lap(variant, 2)?;
         let mut desk = self.desk(variant).lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(match desk.held() {
-            Ok(held) => Seen::Met(held),
-            Err(wrong) => Seen::Broken(wrong),
-        })
+        Ok(desk.held())
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {

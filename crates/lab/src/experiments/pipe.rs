@@ -174,10 +174,7 @@ impl Setup {
     }
 
     fn of_line(&self) -> String {
-        match self.line.as_str() {
-            "y" => String::new(),
-            line => format!(", lines of {} bytes", line.len() + 1),
-        }
+        if self.line == "y" { String::new() } else { format!(", lines of {} bytes", self.line.len() + 1) }
     }
 
     /// Where its bytes go, and from where: "read into a buffer on one CPU".

@@ -42,6 +42,9 @@ const WAYS: [(Way, Slack); 10] = [
 ];
 const MEASURED: usize = 7;
 
+/// Timers of a block: each variant twice.
+const OF_A_BLOCK: usize = 2 * MEASURED;
+
 /// What is weighed; the first answers for a cell.
 const COMPARISONS: [(VariantIndex, VariantIndex); 3] =
     [(TIMERFD, SLEEP), (SLEEP_LEAST, SLEEP), (SLEEP, POLL)];
@@ -148,7 +151,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {
     // One CPU for all: whoever waits leaves it to the others. A process for each variant, or for each timer
     // of a wave.
-    let workers = together(time).map_or(MEASURED, |blocks| blocks as usize * of_a_block());
+    let workers = together(time).map_or(MEASURED, |blocks| blocks as usize * OF_A_BLOCK);
     Arrangement {
         label: format!("armed for {}", in_words(time)),
         parameters: vec![("times".into(), time.to_string())],
@@ -165,15 +168,10 @@ fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {
     }
 }
 
-/// Timers of a block: each variant twice.
-fn of_a_block() -> usize {
-    2 * MEASURED
-}
-
 /// How many blocks of such timers wait at the same time; none where each waits alone. All are armed before
 /// the first fires, so that no arming meets a firing.
 fn together(time: Time) -> Option<u32> {
-    let room = time.0.0 / (GAP.0 * of_a_block() as u64);
+    let room = time.0.0 / (GAP.0 * OF_A_BLOCK as u64);
     (time.0 >= TOGETHER).then_some((room as u32).clamp(1, BLOCKS_OF_A_WAVE))
 }
 
@@ -184,7 +182,7 @@ fn blocks(time: Time, effort: Effort) -> u32 {
         Effort::Normal => 6_000,
         Effort::Thorough => 15_000,
     });
-    let all = of_a_block() as u64;
+    let all = OF_A_BLOCK as u64;
     let fit = |block: u64| (budget.0 / block) as u32;
     let least = if time.0 <= SHORT { LEAST_BLOCKS_SHORT } else { LEAST_BLOCKS };
     match together(time) {
@@ -200,7 +198,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, time: Time) -> Opened 
     let cpu = arrangement.cpus[0];
     let gather = |count| Waiters::gather(request.clock, cpu, count);
     let wave = together(time).map(|blocks| {
-        let waiters = gather(blocks as usize * of_a_block())?;
+        let waiters = gather(blocks as usize * OF_A_BLOCK)?;
         Ok::<_, Unfit>(Wave::of(waiters, blocks, &arrangement.variants, request.seed ^ time.0.0))
     });
     let wave = wave.transpose()?;

@@ -52,7 +52,8 @@ impl Analysis for Transfers {
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let pairs = Pair::all(machine, trial);
+        // Controls too.
+        let pairs: Vec<Pair> = trial.cells.iter().filter_map(|cell| Pair::of(machine, cell)).collect();
         let classes = by_class(trial, &pairs);
         let answers = answers(machine, trial, &pairs, &classes);
         Judged { view: view::view(&classes, &answers), answers, findings: Vec::new() }

@@ -44,10 +44,7 @@ fn of<'a, T>(all: &'a [(Algorithm, T)], name: &str) -> Option<&'a T> {
 /// Where the time of a read of one number goes, by algorithm; none where nothing was read.
 pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Option<Finding> {
     let (first, ours) = splits.iter().find(|(it, _)| it.name == OURS).or(splits.first())?;
-    let what = match unit {
-        Unit::Nanoseconds => "",
-        Unit::Instructions => " instructions, emulated",
-    };
+    let what = if unit == Unit::Instructions { " instructions, emulated" } else { "" };
     let in_words = |time: f64| length(time, unit);
     let mut sentence = format!(
         "A read of F({place}) by {} takes {}{what}: {} to compute, {} to allocate, {} to copy, and {}",
@@ -173,10 +170,7 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
         let lost = if it.lost > 0 { format!(", {} events dropped", it.lost) } else { String::new() };
         format!("{}: {} and {}{lost}", algorithm.name, length(it.plain, unit), length(it.traced, unit))
     };
-    let what = match unit {
-        Unit::Nanoseconds => "",
-        Unit::Instructions => " in instructions, emulated,",
-    };
+    let what = if unit == Unit::Instructions { " in instructions, emulated," } else { "" };
     finding(
         format!(
             "While the kernel's memory events are recorded by perf, a read of F({place}) takes{what} {} of \
