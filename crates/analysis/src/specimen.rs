@@ -74,6 +74,28 @@ pub fn cell(blocks: u32, ratio: f64, noise: f64, ended: Ended, seed: u64) -> Cel
     }
 }
 
+/// Samples of so many blocks, in each of which the variants come in this order: epochs of so many iterations
+/// that take the picoseconds which `elapsed` says of block and variant.
+pub fn samples(
+    blocks: u32,
+    variants: &[VariantIndex],
+    iterations: u64,
+    mut elapsed: impl FnMut(u32, VariantIndex) -> f64,
+) -> Vec<Sample> {
+    let epochs = (0..blocks).flat_map(|block| variants.iter().map(move |&variant| (block, variant)));
+    let sample = |(order, (block, variant))| {
+        let elapsed = Picoseconds(elapsed(block, variant) as u64);
+        Sample { order, block, variant, iterations, elapsed, ..Sample::default() }
+    };
+    (0..).zip(epochs).map(sample).collect()
+}
+
+/// Random noise with the standard normal distribution, by Box and Muller (1958).
+pub fn normal(random: &mut Pcg64Mcg) -> f64 {
+    let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
+}
+
 /// A trial of these cells.
 pub fn trial(quantity: Quantity, cells: Vec<Cell>) -> Trial {
     Trial { descriptor: descriptor(quantity), refusal: None, cells, findings: Vec::new() }

@@ -8,7 +8,7 @@ use tenbin_analysis::Analysis;
 use tenbin_metal::{Clock, Fault, Lap, allowed_cpus};
 use tenbin_model::machine::{Cache, CpuPlace, Observed, Virtualisation, Witness};
 use tenbin_model::{
-    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Sizes,
+    Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Refusal, Sizes,
     VariantIndex,
 };
 
@@ -90,29 +90,45 @@ pub(crate) fn cache(level: u8, size: Bytes, shared_by: impl IntoIterator<Item = 
     }
 }
 
+/// Holds a text against all that it has to say.
+#[track_caller]
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+}
+
+/// Holds a refusal against what it has to say was reached, is needed and helps.
+#[track_caller]
+pub(crate) fn refuses(refusal: &Refusal, reached: &str, needs: &str, remedy: &str) {
+    for (text, part) in [(&refusal.reached, reached), (&refusal.needs, needs), (&refusal.remedy, remedy)] {
+        assert!(text.contains(part), "`{part}` in {refusal:?}");
+    }
+}
+
 /// Blocks of a rehearsal, and the block in which what was planted comes up.
 const BLOCKS: u32 = 4;
 const PLANTED: u32 = 2;
 
 /// An apparatus that is sound until a block has begun, and from then on does what `epoch` says.
-pub(crate) struct Planted<A, E> {
-    inner: A,
+pub(crate) struct Planted<A: ?Sized, E> {
+    inner: Box<A>,
     blocks: u32,
     epoch: E,
 }
 
-impl<A, E> Planted<A, E>
+impl<A: ?Sized, E> Planted<A, E>
 where
     E: FnMut(&mut A, VariantIndex, u64) -> Result<Lap, Failure>,
 {
-    pub(crate) fn later(inner: A, epoch: E) -> Self {
+    pub(crate) fn later(inner: Box<A>, epoch: E) -> Self {
         Self { inner, blocks: 0, epoch }
     }
 }
 
 impl<A, E> Apparatus for Planted<A, E>
 where
-    A: Apparatus,
+    A: Apparatus + ?Sized,
     E: FnMut(&mut A, VariantIndex, u64) -> Result<Lap, Failure>,
 {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
@@ -142,32 +158,6 @@ where
 
     fn remarks(&mut self) -> Vec<Finding> {
         self.inner.remarks()
-    }
-}
-
-impl Apparatus for Box<dyn Apparatus> {
-    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
-        (**self).check(variant)
-    }
-
-    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        (**self).epoch(variant, iterations)
-    }
-
-    fn shift(&mut self, layout: u32) {
-        (**self).shift(layout);
-    }
-
-    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
-        (**self).gauges(variant)
-    }
-
-    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        (**self).findings()
-    }
-
-    fn remarks(&mut self) -> Vec<Finding> {
-        (**self).remarks()
     }
 }
 

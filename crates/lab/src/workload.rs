@@ -10,16 +10,14 @@ pub(crate) mod place;
 pub(crate) mod repository;
 pub(crate) mod sources;
 
-use tenbin_model::{Parameter, Source};
+use tenbin_model::Source;
 
 /// What `--set folder` turns.
-pub(crate) fn folder_parameter() -> Parameter {
-    Parameter::new(
-        "folder",
-        "that of temporary files (TMPDIR, or /tmp)",
-        "a folder of the file system that is asked about; work is done in a folder in it, which vanishes",
-    )
-}
+pub(crate) const FOLDER: (&str, &str, &str) = (
+    "folder",
+    "that of temporary files (TMPDIR, or /tmp)",
+    "a folder of the file system that is asked about; work is done in a folder in it, which vanishes",
+);
 
 /// The diary that asked.
 pub(crate) fn diary(taken: &str) -> Source {

@@ -67,7 +67,22 @@ pub fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V>
     map
 }
 
-/// What belongs to each key, by keys in the order in which they first came.
+/// A set of the items.
+pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(items);
+    set
+}
+
+/// The items in ascending order, each once.
+pub fn distinct<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.order();
+    items.dedup();
+    items
+}
+
+/// The values of each key; keys stand in the order in which they come first.
 pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in pairs {
@@ -79,11 +94,9 @@ pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<
     groups
 }
 
-/// A set of the items.
-pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
-    let mut set = BTreeSet::new();
-    set.extend(items);
-    set
+/// Each item once, where it comes first.
+pub fn firsts<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    grouped(items.into_iter().map(|item| (item, ()))).into_iter().map(|(item, _)| item).collect()
 }
 
 #[cfg(test)]
@@ -111,5 +124,11 @@ mod tests {
     fn the_last_pair_of_a_key_stays() {
         assert_eq!(map([(2, 'a'), (1, 'b'), (2, 'c')]), BTreeMap::from([(1, 'b'), (2, 'c')]));
         assert_eq!(set([2, 1, 2]), BTreeSet::from([1, 2]));
+    }
+
+    #[test]
+    fn what_comes_twice_stands_once() {
+        assert_eq!((distinct([3, 1, 3, 2]), firsts([3, 1, 3, 2])), (vec![1, 2, 3], vec![3, 1, 2]));
+        assert_eq!(grouped([(2, 'a'), (1, 'b'), (2, 'c')]), [(2, vec!['a', 'c']), (1, vec!['b'])]);
     }
 }

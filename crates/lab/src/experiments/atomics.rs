@@ -11,7 +11,7 @@ use tenbin_metal::{Fault, Lap, Task, Team};
 use tenbin_model::words::{counted, semicolon};
 use tenbin_model::{
     Arrangement, Comparison, Cpu, Descriptor, Effort, Finding, Gauge, Parameter, Picoseconds, Published,
-    Reading, Row, Source, Variant, VariantIndex,
+    Reading, Row, Source, Variant, VariantIndex, order,
 };
 
 use crate::experiment::{Apparatus, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
@@ -49,42 +49,38 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     };
     let waits = Waits::of(request)?;
     let descriptor = describe();
-    let variants: Vec<VariantIndex> = kernels::additions()
-        .iter()
-        .filter(|addition| addition.is_supported() && (with_backoff || addition.family == Family::Core))
-        .filter_map(|addition| descriptor.variant(&phrase(addition.name)))
-        .chain(descriptor.variant(SHARDED))
-        .collect();
+    let stands =
+        |addition: &&Addition| addition.is_supported() && (with_backoff || addition.family == Family::Core);
+    let additions = kernels::additions().iter().filter(stands).map(|addition| phrase(addition.name));
+    let names = additions.chain([SHARDED.to_owned()]);
+    let variants: Vec<VariantIndex> = names.filter_map(|name| descriptor.variant(&name)).collect();
     let comparisons = comparisons(&descriptor, &variants);
     // Contention shows with two threads or more, on CPUs of their own if there are any.
     let headline = counts.iter().copied().find(|&count| count == 2).or(counts.last().copied());
-    let cells: Vec<Arrangement> = counts
-        .into_iter()
-        .map(|threads| {
-            let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
-            let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
-            Arrangement {
-                label: match threads > cpus {
-                    true => format!("{} on {}", at_threads(threads), counted(cpus, "CPU")),
-                    false => at_threads(threads),
-                },
-                parameters: vec![
-                    ("threads".into(), threads.to_string()),
-                    ("cpus".into(), order.join(",")),
-                    ("wait".into(), waits.shortest.to_string()),
-                    ("longest".into(), waits.longest.to_string()),
-                    ("turns".into(), waits.turns.to_string()),
-                ],
-                cpus: placed,
-                work: threads as u64,
-                epoch: epoch(threads, cpus),
-                variants: variants.clone(),
-                comparisons: comparisons.clone(),
-                headline: Some(threads) == headline,
-                ..Arrangement::default()
-            }
-        })
-        .collect();
+    let cells = counts.into_iter().map(|threads| {
+        let placed: Vec<Cpu> = request.cpus.iter().copied().cycle().take(threads).collect();
+        let order: Vec<String> = placed.iter().map(|cpu| cpu.0.to_string()).collect();
+        Arrangement {
+            label: match threads > cpus {
+                true => format!("{} on {}", at_threads(threads), counted(cpus, "CPU")),
+                false => at_threads(threads),
+            },
+            parameters: vec![
+                ("threads".into(), threads.to_string()),
+                ("cpus".into(), order.join(",")),
+                ("wait".into(), waits.shortest.to_string()),
+                ("longest".into(), waits.longest.to_string()),
+                ("turns".into(), waits.turns.to_string()),
+            ],
+            cpus: placed,
+            work: threads as u64,
+            epoch: epoch(threads, cpus),
+            variants: variants.clone(),
+            comparisons: comparisons.clone(),
+            headline: Some(threads) == headline,
+            ..Arrangement::default()
+        }
+    });
     Ok(Plan::new(cells, open))
 }
 
@@ -112,13 +108,7 @@ fn comparisons(descriptor: &Descriptor, variants: &[VariantIndex]) -> Vec<Compar
         Family::Waiting { base, .. } => pair(addition.name, base),
         _ => None,
     }));
-    let mut seen = Vec::new();
-    pairs.retain(|pair| {
-        let new = pair.left != pair.right && !seen.contains(pair);
-        seen.push(*pair);
-        new
-    });
-    pairs
+    order::firsts(pairs.into_iter().filter(|pair| pair.left != pair.right))
 }
 
 /// One thread needs no more than the usual epoch. Several start within a microsecond of each other,
@@ -385,12 +375,12 @@ impl Apparatus for Counters {
                 "the shortest of five runs of 2000",
             ));
         }
-        let missing: Vec<String> = kernels::additions()
-            .iter()
-            .filter(|addition| !addition.is_supported())
-            .filter_map(|addition| addition.requires.map(|feature| (addition.name, feature)))
-            .map(|(name, feature)| format!("{name}: no {} says {}", feature.name(), feature.witness()))
-            .collect();
+        let missing = kernels::additions().iter().filter(|addition| !addition.is_supported());
+        let missing = missing.filter_map(|addition| {
+            let feature = addition.requires?;
+            Some(format!("{}: no {} says {}", addition.name, feature.name(), feature.witness()))
+        });
+        let missing: Vec<String> = missing.collect();
         if !missing.is_empty() {
             let count = missing.len();
             findings.push(finding(

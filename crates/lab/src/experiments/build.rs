@@ -15,7 +15,7 @@ use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCel
 use crate::workload::command::{Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const PARALLEL: VariantIndex = VariantIndex(0);
 const IN_MEMORY: VariantIndex = VariantIndex(1);
@@ -95,11 +95,9 @@ impl Building {
             let [jobs, chosen] = [format!("-j{jobs}"), format!("CC={}", compiler.display())];
             let words = ["-s", "-r", &jobs, &chosen].map(OsStr::new);
             // A make around this one has words for it in the environment.
-            let mut variables: Vec<(&str, &OsStr)> = ["MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKEFILES"]
-                .into_iter()
-                .map(|name| (name, OsStr::new("")))
-                .collect();
-            variables.push(("TMPDIR", folder.as_os_str()));
+            let none =
+                ["MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "MAKEFILES"].map(|name| (name, OsStr::new("")));
+            let variables = [&none[..], &[("TMPDIR", folder.as_os_str())]].concat();
             Ok((Step::new(make, &words, folder, &variables)?, folder.clone()))
         };
         let [here, memory] = &folders;
@@ -181,10 +179,7 @@ impl Apparatus for Building {
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        let mut laps = Vec::new();
-        for _ in 0..iterations {
-            laps.push(self.built(variant.place())?);
-        }
+        let laps = (0..iterations).map(|_| self.built(variant.place())).collect::<Result<Vec<_>, _>>()?;
         let lap = together(&laps);
         self.tally.count(variant, iterations, &lap);
         Ok(lap)
@@ -192,9 +187,8 @@ impl Apparatus for Building {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = [("make -j", self.jobs), ("make -j in memory", self.jobs), ("make -j1", 1)];
-        let mut findings = vec![self.places.finding("build")];
-        findings.extend(self.tally.findings("build", "A build", &names));
-        Ok(findings)
+        let taken = self.tally.findings("build", "A build", &names);
+        Ok([self.places.finding("build")].into_iter().chain(taken).collect())
     }
 }
 
@@ -216,15 +210,11 @@ fn describe() -> Descriptor {
             ],
             &[("an old file", "one file is built as it was before it was changed")],
         ),
-        parameters: vec![
-            Parameter::new(
-                "files",
-                "24 (8 with --quick)",
-                "C files of some 3 kB each to be built, 1 to 10000",
-            ),
-            Parameter::new("jobs", "the CPUs to use", "jobs of a parallel build, 1 to 1024"),
-            folder_parameter(),
-        ],
+        parameters: Parameter::list(&[
+            ("files", "24 (8 with --quick)", "C files of some 3 kB each to be built, 1 to 10000"),
+            ("jobs", "the CPUs to use", "jobs of a parallel build, 1 to 1024"),
+            FOLDER,
+        ]),
         margin: 0.05,
         sway: 0.15,
         epoch: Picoseconds(0),

@@ -260,27 +260,23 @@ fn describe() -> Descriptor {
             Variant::measured("flags on two lines", Protocol::Flags.name()),
             Variant::sabotage("a partner that stops short", "answers one round trip less than asked for"),
         ],
-        parameters: vec![
-            Parameter::new(
+        parameters: Parameter::list(&[
+            (
                 "samples",
                 "1000 (300 with --quick)",
                 "epochs of 100 round trips for each pair and protocol, 20 to 20000",
             ),
-            Parameter::new(
-                "cores",
-                "16 (8 with --quick)",
-                "CPUs whose pairs are all measured, 2 to 1024, or all",
-            ),
-        ],
+            ("cores", "16 (8 with --quick)", "CPUs whose pairs are all measured, 2 to 1024, or all"),
+        ]),
         margin: 0.05,
         // As `atomics`: different instructions on a core that another guest's thread may share.
         sway: 0.15,
         // What 100 round trips take, about; their number is fixed.
         epoch: Picoseconds::from_micros(20),
-        sources: vec![
-            Source::new("E. Rigtorp, c2clat", "flags on two lines, one written by each side"),
-            Source::new("N. Viennot, core-to-core-latency", "compare-and-swap on one line"),
-        ],
+        sources: Source::list(&[
+            ("E. Rigtorp, c2clat", "flags on two lines, one written by each side"),
+            ("N. Viennot, core-to-core-latency", "compare-and-swap on one line"),
+        ]),
         ..Descriptor::default()
     }
 }

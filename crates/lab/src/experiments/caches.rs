@@ -14,7 +14,7 @@ use tenbin_model::machine::CoreKind;
 use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::{
     Arrangement, Axis, Bytes, Cpu, Descriptor, Effort, Machine, Parameter, Refusal, Source, Variant,
-    VariantIndex,
+    VariantIndex, order,
 };
 
 use self::analysis::Knees;
@@ -98,9 +98,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
             }));
         }
     }
-    variants.extend(
-        describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage),
-    );
+    variants.extend(describe().planted_faults().map(|(_, fault)| fault.clone()));
     Ok(Plan { variants: Some(variants), cells, ..Plan::default() })
 }
 
@@ -109,22 +107,17 @@ fn walkers(request: &Request<'_>) -> Vec<Cpu> {
     let place = |cpu: Cpu| request.machine.cpus.iter().find(|place| place.cpu == cpu);
     let shape = |cpu: Cpu| {
         let kind = place(cpu).and_then(|place| place.kind.known().copied()).unwrap_or(CoreKind::Uniform);
-        let caches: Vec<(u8, Option<Bytes>)> = data_caches(request.machine, cpu)
-            .iter()
-            .map(|cache| (cache.level, cache.size.known().copied()))
-            .collect();
-        (kind, caches)
+        (kind, stated(request, cpu))
     };
-    let mut walkers: Vec<Cpu> = Vec::new();
-    for &cpu in request.cpus {
-        if !walkers.iter().any(|&known| shape(known) == shape(cpu)) {
-            walkers.push(cpu);
-        }
-    }
-    if request.effort == Effort::Quick {
-        walkers.truncate(1);
-    }
-    walkers
+    let most = if request.effort == Effort::Quick { 1 } else { usize::MAX };
+    let by_shape = order::grouped(request.cpus.iter().map(|&cpu| (shape(cpu), cpu)));
+    by_shape.iter().map(|(_, cpus)| cpus[0]).take(most).collect()
+}
+
+/// The levels of the caches of a CPU with the sizes that the firmware states.
+pub(super) fn stated(request: &Request<'_>, cpu: Cpu) -> Vec<(u8, Option<Bytes>)> {
+    let caches = data_caches(request.machine, cpu);
+    caches.iter().map(|cache| (cache.level, cache.size.known().copied())).collect()
 }
 
 fn page(pages: &str) -> usize {
@@ -138,13 +131,9 @@ fn kind(pages: &str) -> PageKind {
 
 /// The sizes to walk through, ascending, so that all of them together stay within `allowance`.
 fn sizes(request: &Request<'_>, cpu: Cpu, kind: PageKind, allowance: Bytes) -> Result<Vec<u64>, Unfit> {
-    let stated = data_caches(request.machine, cpu)
-        .iter()
-        .filter_map(|cache| cache.size.known())
-        .map(|size| size.0)
-        .max();
-    let end = stated
-        .map_or(USUAL_LARGEST, |size| size.saturating_mul(BEYOND).max(FINE))
+    let largest_stated = stated(request, cpu).into_iter().filter_map(|(_, size)| size).max();
+    let end = largest_stated
+        .map_or(USUAL_LARGEST, |size| size.0.saturating_mul(BEYOND).max(FINE))
         .min(largest(request.effort));
     let spacing = spacing(request, cpu);
     let least = Bytes(together(&[SMALLEST], spacing, kind));
@@ -292,14 +281,13 @@ fn describe() -> Descriptor {
         specification: "a walk comes back to its first line after every line and not before".into(),
         subject: "A walk through memory".into(),
         analysis: Knees.name().into(),
-        variants: vec![
-            Variant::measured(
-                "a chase in huge pages",
-                "one cycle through every line of each size, in random order",
-            ),
-            Variant::measured("a chase in base pages", "the same; translation adds its own steps"),
-            Variant::sabotage("two cycles", "a walk that comes back too early and leaves lines out"),
-        ],
+        variants: Variant::list(
+            &[
+                ("a chase in huge pages", "one cycle through every line of each size, in random order"),
+                ("a chase in base pages", "the same; translation adds its own steps"),
+            ],
+            &[("two cycles", "a walk that comes back too early and leaves lines out")],
+        ),
         parameters: vec![
             Parameter::new(
                 "pages",

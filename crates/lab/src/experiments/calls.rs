@@ -171,11 +171,9 @@ impl Apparatus for Ladder {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let absent: Vec<(&str, &Absent)> = RUNGS
-            .iter()
-            .zip(&self.steps)
-            .filter_map(|(rung, step)| step.as_ref().err().map(|absent| (rung.name, absent)))
-            .collect();
+        let steps = RUNGS.iter().zip(&self.steps);
+        let absent: Vec<(&str, &Absent)> =
+            steps.filter_map(|(rung, step)| Some((rung.name, step.as_ref().err()?))).collect();
         Ok(surroundings::findings(&self.machine, &self.vdso, &absent, &Watchers::of_this_process()))
     }
 }

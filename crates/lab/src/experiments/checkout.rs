@@ -15,7 +15,7 @@ use crate::workload::command::{Runner, Step, Tally, lap, once, seen, together, u
 use crate::workload::place::{Places, folder};
 use crate::workload::repository::{Lent, Origin, Repository, git};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const HERE: VariantIndex = VariantIndex(0);
 const MEMORY: VariantIndex = VariantIndex(1);
@@ -158,22 +158,16 @@ impl Apparatus for Checkouts {
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let (_, ways) = &self.sides[variant.place()];
-        let mut laps = Vec::new();
-        for _ in 0..iterations {
-            for way in ways {
-                laps.push(lap(&self.runner.run(way)?));
-            }
-        }
-        let lap = together(&laps);
+        let runs = (0..iterations).flat_map(|_| ways).map(|way| self.runner.run(way));
+        let lap = together(&runs.map(|run| Ok(lap(&run?))).collect::<Result<Vec<_>, Failure>>()?);
         self.tally.count(variant, iterations, &lap);
         Ok(lap)
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = [("git checkout", 1), ("git checkout in memory", 1)];
-        let mut findings = vec![self.places.finding("checkout")];
-        findings.extend(self.tally.findings("checkout", "There and back", &names));
-        Ok(findings)
+        let taken = self.tally.findings("checkout", "There and back", &names);
+        Ok([self.places.finding("checkout")].into_iter().chain(taken).collect())
     }
 }
 
@@ -198,21 +192,17 @@ fn describe() -> Descriptor {
             ],
             &[("a file left as it was", "a path that differs is put back as it was before the checkout")],
         ),
-        parameters: vec![
-            Parameter::new(
+        parameters: Parameter::list(&[
+            (
                 "files",
                 "1000 (200 with --quick)",
                 "files of the repository that is made, 10 to 100000; of ten five are changed, and one moves",
             ),
-            Parameter::new(
-                "repo",
-                "one that is made",
-                "a repository of yours, which is only read; with from and to",
-            ),
-            Parameter::new("from", "its first tag", "the revision of yours to go from"),
-            Parameter::new("to", "its second tag", "the revision of yours to go to, and from there back"),
-            folder_parameter(),
-        ],
+            ("repo", "one that is made", "a repository of yours, which is only read; with from and to"),
+            ("from", "its first tag", "the revision of yours to go from"),
+            ("to", "its second tag", "the revision of yours to go to, and from there back"),
+            FOLDER,
+        ]),
         margin: 0.05,
         sway: 0.15,
         epoch: Picoseconds(0),

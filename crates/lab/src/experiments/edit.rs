@@ -10,11 +10,12 @@ use tenbin_model::{
     Arrangement, Comparison, Descriptor, Finding, Parameter, Picoseconds, Source, Variant, VariantIndex,
 };
 
+use super::lap_with_failures;
 use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCell, Request, Seen, Unfit};
 use crate::workload::command::{Tally, once};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const SYNCED: VariantIndex = VariantIndex(0);
 const RENAMED: VariantIndex = VariantIndex(1);
@@ -127,7 +128,7 @@ impl Desk {
     }
 
     /// Whether all files are as their edits left them, and nothing else is there; and puts right what is not.
-    fn held(&mut self) -> Result<String, String> {
+    fn held(&mut self) -> Seen {
         let mut wrong = self.wrong.take();
         for (number, (path, &edits)) in (0..).zip(self.paths.iter().zip(&self.edits)) {
             let expected = edited(number, edits);
@@ -140,8 +141,8 @@ impl Desk {
             }
         }
         match wrong {
-            Some(wrong) => Err(wrong),
-            None => Ok(format!("{0} of {0} files are as they were left", self.paths.len())),
+            Some(wrong) => Seen::Broken(wrong),
+            None => Seen::Met(format!("{0} of {0} files are as they were left", self.paths.len())),
         }
     }
 }
@@ -185,9 +186,7 @@ impl Editing {
             let mut desk = desk.lock().unwrap_or_else(PoisonError::into_inner);
             (0..edits).filter(|_| !desk.edit(variant)).count() as u64
         });
-        let lap = self.team.lap(&task, edits)?;
-        let wrong = lap.shares.iter().map(|share| share.failures).sum();
-        Ok((lap, wrong))
+        lap_with_failures(&mut self.team, &task, edits)
     }
 }
 
@@ -195,10 +194,7 @@ impl Apparatus for Editing {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         self.lap(variant, 2)?;
         let mut desk = self.desk(variant).lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(match desk.held() {
-            Ok(held) => Seen::Met(held),
-            Err(wrong) => Seen::Broken(wrong),
-        })
+        Ok(desk.held())
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
@@ -222,9 +218,8 @@ impl Apparatus for Editing {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = ["fsync and rename", "a rename alone", "a rename in memory"].map(|name| (name, 1));
-        let mut findings = vec![self.places.finding("edit")];
-        findings.extend(self.tally.findings("edit", "A file", &names));
-        Ok(findings)
+        let taken = self.tally.findings("edit", "A file", &names);
+        Ok([self.places.finding("edit")].into_iter().chain(taken).collect())
     }
 }
 
@@ -249,10 +244,10 @@ fn describe() -> Descriptor {
             ],
             &[("a file cut off", "the last byte is not written")],
         ),
-        parameters: vec![
-            Parameter::new("files", "100", "files to be edited in turn, of some 3 kB each, 1 to 100000"),
-            folder_parameter(),
-        ],
+        parameters: Parameter::list(&[
+            ("files", "100", "files to be edited in turn, of some 3 kB each, 1 to 100000"),
+            FOLDER,
+        ]),
         margin: 0.05,
         // What a disk takes is as others leave it.
         sway: 0.15,

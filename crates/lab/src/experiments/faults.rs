@@ -246,7 +246,6 @@ fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "faults".into(), sentence, evidence, confidence: confidence.into() }
 }
 
-/// A figure of the published run.
 fn published_figure(figure: &str) -> f64 {
     let rows = published::TABLES[0].rows();
     let row = rows.iter().find(|row| row.text("figure") == figure);

@@ -265,9 +265,7 @@ impl Apparatus for Forking {
             "/proc/PID/status of the process without a buffer",
         )];
         if !self.missing.is_empty() {
-            let missing: Vec<String> =
-                self.missing.iter().map(|(name, why)| format!("{name} ({why})")).collect();
-            let evidence = semicolon(&missing);
+            let evidence = semicolon(self.missing.iter().map(|(name, why)| format!("{name} ({why})")));
             findings.push(finding(
                 "Not every way of making a child was tested here.".into(),
                 &evidence,

@@ -14,6 +14,7 @@ use tenbin_model::{
 };
 
 use self::analysis::{Crossover, size_parameter};
+use super::lap_with_failures;
 use crate::experiment::{
     Apparatus, Aspect, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit,
 };
@@ -100,26 +101,17 @@ struct Reading {
     tasks: Vec<Task>,
 }
 
-impl Reading {
-    /// Reads the file so many times; how often the sum was wrong.
-    fn lap(&mut self, variant: VariantIndex, times: u64) -> Result<(Lap, u64), Fault> {
-        let lap = self.team.lap(&self.tasks[variant], times)?;
-        let wrong = lap.shares.iter().map(|share| share.failures).sum();
-        Ok((lap, wrong))
-    }
-}
-
 impl Apparatus for Reading {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
         const TIMES: u64 = 2;
-        Ok(match self.lap(variant, TIMES)? {
+        Ok(match lap_with_failures(&mut self.team, &self.tasks[variant], TIMES)? {
             (_, 0) => Seen::Met(format!("the sum of all words was right {TIMES} of {TIMES} times")),
             (_, wrong) => Seen::Broken(format!("the sum of all words was wrong {wrong} of {TIMES} times")),
         })
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        match self.lap(variant, iterations)? {
+        match lap_with_failures(&mut self.team, &self.tasks[variant], iterations)? {
             (lap, 0) => Ok(lap),
             (_, wrong) => Err(Failure::Wrong(format!("{wrong} sums of {iterations} were wrong"))),
         }

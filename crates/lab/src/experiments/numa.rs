@@ -15,7 +15,7 @@ use tenbin_model::topology::{data_caches, line_or_usual};
 use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{
     Arrangement, Axis, Bytes, Cpu, Descriptor, Effort, Finding, Parameter, Picoseconds, Published, Refusal,
-    Sizes, Source, Variant, VariantIndex,
+    Sizes, Source, Variant, VariantIndex, order,
 };
 
 use self::analysis::Nearness;
@@ -65,9 +65,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     variants.extend((1..=repeats as u64).map(|number| again(cpus[0], number)));
     let mut stores: Vec<(Cpu, Cpu)> = readers.iter().map(|&reader| (reader, cpus[0])).collect();
     stores.extend(vec![(cpus[0], cpus[0]); repeats]);
-    variants.extend(
-        describe().variants.into_iter().filter(|variant| variant.role == tenbin_model::Role::Sabotage),
-    );
+    variants.extend(describe().planted_faults().map(|(_, fault)| fault.clone()));
     let mut parameters = vec![
         ("buffer".into(), buffer.0.to_string()),
         ("homes".into(), homes.iter().map(|home| home.0.to_string()).collect::<Vec<_>>().join(",")),
@@ -105,14 +103,8 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 fn homes(request: &Request<'_>) -> Vec<Cpu> {
     let most = if request.effort == Effort::Quick { MOST_HOMES_QUICKLY } else { MOST_HOMES };
     let cpus = request.cpus;
-    let node = |cpu: Cpu| node_of(request, cpu);
-    let mut homes: Vec<Cpu> = Vec::new();
-    for &cpu in cpus {
-        if !homes.iter().any(|&home| node(home) == node(cpu)) {
-            homes.push(cpu);
-        }
-    }
-    homes.truncate(most);
+    let by_node = order::grouped(cpus.iter().map(|&cpu| (node_of(request, cpu), cpu)));
+    let mut homes: Vec<Cpu> = by_node.iter().map(|(_, cpus)| cpus[0]).take(most).collect();
     // Each node twice where there is room, and where the firmware knows one node its halves and quarters; of
     // each the neighbour as well, because numbers can alternate between the sides of a machine.
     let steps = [2, 4, 8].into_iter().flat_map(|parts| (0..parts).map(move |part| cpus.len() * part / parts));
@@ -154,15 +146,9 @@ fn readers(request: &Request<'_>, homes: &[Cpu]) -> Vec<Cpu> {
         let last = data_caches(request.machine, cpu).last().map(|cache| cache.shared_by.clone());
         (node_of(request, cpu), last)
     };
-    let mut groups: Vec<(_, Vec<Cpu>)> = Vec::new();
     // Homes first: they are the first of their groups to be taken.
-    for cpu in homes.iter().copied().chain(cpus.iter().copied().filter(|cpu| !homes.contains(cpu))) {
-        let place = place(cpu);
-        match groups.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, group)) => group.push(cpu),
-            None => groups.push((place, vec![cpu])),
-        }
-    }
+    let homes_first = homes.iter().chain(cpus.iter().filter(|cpu| !homes.contains(cpu)));
+    let groups = order::grouped(homes_first.map(|&cpu| (place(cpu), cpu)));
     let mut chosen = homes.to_vec();
     for round in 0..cpus.len() {
         for cpu in groups.iter().filter_map(|(_, group)| group.get(round)) {
@@ -352,10 +338,7 @@ impl Work {
     }
 
     fn placement(&self) -> Result<Answer, Fault> {
-        match self {
-            Self::Chase(chase) => Placement::of(chase.pages()),
-            Self::Stores(field) => Placement::at(field.addresses()),
-        }
+        Placement::at(self.addresses())
     }
 }
 
@@ -512,9 +495,8 @@ impl Apparatus for Matrix {
         });
         let placed = self.memories.iter().filter_map(|memory| {
             let nodes = memory.placed.clone().placed()?.by_node();
-            let nodes: Vec<String> =
-                nodes.iter().map(|(node, pages)| format!("{pages} on node {node}")).collect();
-            Some(format!("{}'s: {}", memory.home, comma(&nodes)))
+            let nodes = nodes.iter().map(|(node, pages)| format!("{pages} on node {node}"));
+            Some(format!("{}'s: {}", memory.home, comma(nodes)))
         });
         let (sentence, evidence) = match unknown {
             Some(why) => ("Whether pages stayed where they were is not known.".into(), why.into()),

@@ -117,24 +117,21 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
     let works = VariantIndex::select(&WAYS, |&way| probe(way).is_ok());
     let mut cells = Vec::new();
     for group in groups {
-        let of_group = match group.as_str() {
-            "seed" => vec![as_published(pipe(PUBLISHED_KIB, READERS[0], PLACEMENTS[1]), &works)],
+        match group.as_str() {
+            "seed" => cells.push(as_published(pipe(PUBLISHED_KIB, READERS[0], PLACEMENTS[1]), &works)),
             "writes" => {
                 let placement = PLACEMENTS[usize::from(request.cpus.len() > 1)];
-                written.iter().map(|&kib| by_writes(pipe(kib, &readers[0], placement))).collect()
+                cells.extend(written.iter().map(|&kib| by_writes(pipe(kib, &readers[0], placement))));
             }
             _ => {
-                let mut all = Vec::new();
                 for &kib in &sizes {
                     for placement in &placements {
                         let pipes = readers.iter().map(|reader| pipe(kib, reader, placement));
-                        all.extend(pipes.map(|pipe| cell(request, pipe, &works)));
+                        cells.extend(pipes.map(|pipe| cell(request, pipe, &works)));
                     }
                 }
-                all
             }
-        };
-        cells.extend(of_group);
+        }
     }
     let cells = cells.into_iter().enumerate().map(|(number, (arrangement, pipe)): (usize, (_, Setup))| {
         let arrangement = Arrangement { headline: number == 0, ..placed(arrangement, &pipe, request) };
@@ -177,10 +174,7 @@ impl Setup {
     }
 
     fn of_line(&self) -> String {
-        match self.line.as_str() {
-            "y" => String::new(),
-            line => format!(", lines of {} bytes", line.len() + 1),
-        }
+        if self.line == "y" { String::new() } else { format!(", lines of {} bytes", self.line.len() + 1) }
     }
 
     /// Where its bytes go, and from where: "read into a buffer on one CPU".

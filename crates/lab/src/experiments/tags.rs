@@ -19,7 +19,7 @@ use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Plan, PlannedCel
 use crate::workload::command::{DEADLINE, Runner, Step, Tally, lap, once, program, seen, together};
 use crate::workload::place::{Places, folder};
 use crate::workload::sources::{self, Revision};
-use crate::workload::{diary, folder_parameter};
+use crate::workload::{FOLDER, diary};
 
 const CTAGS: VariantIndex = VariantIndex(0);
 const CTAGS_IN_MEMORY: VariantIndex = VariantIndex(1);
@@ -181,10 +181,7 @@ impl Apparatus for Indexing {
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        let mut laps = Vec::new();
-        for _ in 0..iterations {
-            laps.push(self.indexed(variant.place())?);
-        }
+        let laps = (0..iterations).map(|_| self.indexed(variant.place())).collect::<Result<Vec<_>, _>>()?;
         let lap = together(&laps);
         self.tally.count(variant, iterations, &lap);
         Ok(lap)
@@ -192,9 +189,8 @@ impl Apparatus for Indexing {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         let names = ["ctags", "ctags in memory", "cscope", "cscope in memory"].map(|name| (name, 1));
-        let mut findings = vec![self.places.finding("tags")];
-        findings.extend(self.tally.findings("tags", "An index of all files", &names));
-        Ok(findings)
+        let taken = self.tally.findings("tags", "An index of all files", &names);
+        Ok([self.places.finding("tags")].into_iter().chain(taken).collect())
     }
 }
 
@@ -218,14 +214,10 @@ fn describe() -> Descriptor {
             ],
             &[("a file too few", "the last file is away while ctags reads")],
         ),
-        parameters: vec![
-            Parameter::new(
-                "files",
-                "200 (50 with --quick)",
-                "files to be read, of some 3 kB each, 1 to 100000",
-            ),
-            folder_parameter(),
-        ],
+        parameters: Parameter::list(&[
+            ("files", "200 (50 with --quick)", "files to be read, of some 3 kB each, 1 to 100000"),
+            FOLDER,
+        ]),
         margin: 0.05,
         sway: 0.15,
         epoch: Picoseconds(0),

@@ -31,16 +31,19 @@ fn with_machine(machine: &Machine, cpus: &[Cpu], effort: Effort, body: impl Fn(&
     body(&Request { machine, cpus, ..asked.request() });
 }
 
+/// What there is, or why this machine cannot answer.
+fn fit<T>(outcome: Result<T, Unfit>, place: &str) -> Result<T, Refusal> {
+    outcome.map_err(|unfit| match unfit {
+        Unfit::Refused(refusal) => refusal,
+        other => panic!("{place}: {other:?}"),
+    })
+}
+
 /// The cell, set up; none, said aloud, where this machine cannot answer it.
 fn opened(cell: &PlannedCell, request: &Request<'_>) -> Option<Box<dyn Apparatus>> {
-    match cell.open(request) {
-        Ok(apparatus) => Some(apparatus),
-        Err(Unfit::Refused(refusal)) => {
-            eprintln!("skipped: {}: {}", cell.arrangement.label, refusal.reached);
-            None
-        }
-        Err(other) => panic!("{}: {other:?}", cell.arrangement.label),
-    }
+    let label = &cell.arrangement.label;
+    let opened = fit(cell.open(request), label);
+    opened.inspect_err(|refusal| eprintln!("skipped: {label}: {}", refusal.reached)).ok()
 }
 
 /// Whether no memory in one piece was to be had: other tests, and other programs, hold what they hold.
@@ -119,7 +122,6 @@ fn every_descriptor_is_complete() {
     }
 }
 
-/// A run that is kept is judged by the analysis that its description names.
 #[test]
 fn every_description_names_the_analysis_of_its_experiment() {
     for experiment in EXPERIMENTS {
@@ -217,25 +219,21 @@ fn what_one_cpu_cannot_answer_is_refused_and_not_left_out() {
                 assert!(refusal.reached.contains("1 CPU") && refusal.needs.starts_with('2'), "{refusal:?}");
                 refused.set(refused.get() + 1);
             };
-            let plan = match (experiment.plan)(request) {
+            let plan = match fit((experiment.plan)(request), "the plan") {
                 Ok(plan) => plan,
                 // The question itself is about several CPUs.
-                Err(Unfit::Refused(refusal)) => {
+                Err(refusal) => {
                     hold(refusal);
                     continue;
                 }
-                Err(other) => panic!("{other:?}"),
             };
             for planned in plan.cells {
-                let cell = &planned.arrangement;
-                match planned.open(request) {
-                    Ok(_) => {}
-                    Err(Unfit::Refused(refusal)) if skips(&cell.label, &refusal) => {}
-                    Err(Unfit::Refused(refusal)) => {
-                        assert!(!cell.headline, "{}: a headline that one CPU cannot answer", cell.label);
-                        hold(refusal);
-                    }
-                    Err(other) => panic!("{}: {other:?}", cell.label),
+                let Arrangement { label, headline, .. } = &planned.arrangement;
+                if let Err(refusal) = fit(planned.open(request), label)
+                    && !skips(label, &refusal)
+                {
+                    assert!(!headline, "{label}: a headline that one CPU cannot answer");
+                    hold(refusal);
                 }
             }
         }
@@ -307,26 +305,24 @@ fn half_of_little_memory_is_taken_at_most_or_it_is_refused() {
                     let is_said = request.cpus.len() < 2 || either(free) || either(free / 2);
                     assert!(is_said && refusal.needs.contains("iB"), "{name}: {refusal:?}");
                 };
-                let plan = match (named(name).plan)(request) {
+                let plan = match fit((named(name).plan)(request), name) {
                     Ok(plan) => plan,
-                    Err(Unfit::Refused(refusal)) => {
+                    Err(refusal) => {
                         hold(refusal);
                         continue;
                     }
-                    Err(other) => panic!("{name}: {other:?}"),
                 };
                 let variants = plan.variants.unwrap_or((named(name).describe)().variants);
                 assert!(!plan.cells.is_empty(), "{name}");
                 for planned in plan.cells {
                     let cell = &planned.arrangement;
                     let place = format!("{name}: {}", cell.label);
-                    match planned.open(request) {
+                    match fit(planned.open(request), &place) {
                         Ok(_) => {
                             let taken = taken(name, &variants, cell);
                             assert!(taken > 0 && taken <= free / 2, "{place}: {taken} of {free}");
                         }
-                        Err(Unfit::Refused(refusal)) => hold(refusal),
-                        Err(other) => panic!("{place}: {other:?}"),
+                        Err(refusal) => hold(refusal),
                     }
                 }
             }
@@ -369,10 +365,9 @@ fn memory_in_pieces_is_no_implementation_error() {
         }
         // From here on there is none to be had, for this process and its children.
         forbid_huge_pages().unwrap();
-        let mut apparatus = match planned.open(request) {
+        let mut apparatus = match fit(planned.open(request), &name) {
             Ok(apparatus) => apparatus,
-            Err(Unfit::Refused(refusal)) => return assert!(in_pieces(&refusal), "{name}: {refusal:?}"),
-            Err(other) => panic!("{name}: {other:?}"),
+            Err(refusal) => return assert!(in_pieces(&refusal), "{name}: {refusal:?}"),
         };
         let cell = rehearsed((&descriptor, cell), request, &mut *apparatus);
         let refusal = cell.refusal.unwrap();

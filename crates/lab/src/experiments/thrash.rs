@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tenbin_metal::lines::{Field, Track};
 use tenbin_metal::pages::{PageKind, Pages};
 use tenbin_metal::{Clock, Fault, Lap, Task, Team};
-use tenbin_model::topology::{Shared, data_caches, line_or_usual, shared};
+use tenbin_model::topology::{Shared, line_or_usual, shared};
 use tenbin_model::words::{and, comma};
 use tenbin_model::{Arrangement, Bytes, Comparison, Cpu, Effort, Finding, Order, Refusal, VariantIndex};
 
 use self::analysis::Thrashing;
 use self::described::describe;
+use super::caches::stated;
 use crate::experiment::{
     Apparatus, Aspect, Experiment, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit,
 };
@@ -137,13 +138,9 @@ fn beyond(request: &Request<'_>, pair: (Cpu, Cpu)) -> Result<Bytes, Refusal> {
 /// What a cache holds for this CPU: as it was measured, where a CPU with the same caches was; else by the
 /// firmware.
 fn size(request: &Request<'_>, cpu: Cpu, level: u8) -> Option<Bytes> {
-    let stated = |cpu: Cpu| -> Vec<(u8, Option<Bytes>)> {
-        let caches = data_caches(request.machine, cpu);
-        caches.iter().map(|cache| (cache.level, cache.size.known().copied())).collect()
-    };
     match request.sizes.cpu {
-        Some(walked) if stated(walked) != stated(cpu) => {
-            stated(cpu).into_iter().find(|(known, _)| *known == level).and_then(|(_, size)| size)
+        Some(walked) if stated(request, walked) != stated(request, cpu) => {
+            stated(request, cpu).into_iter().find(|(known, _)| *known == level).and_then(|(_, size)| size)
         }
         _ => Some(request.sizes.level(level)?.bytes),
     }
@@ -294,13 +291,10 @@ fn cell(
 }
 
 fn open(arrangement: &Arrangement, request: &Request<'_>, shape: &Shape) -> Opened {
-    let &[one, other] = arrangement.cpus.as_slice() else {
-        return Err(Unfit::Usage("a cell of thrash has two CPUs".into()));
-    };
     let bytes = shape.bytes;
     let both = |bytes: usize| Bytes(Pages::most_resident((2 * bytes + APART) as u64, PageKind::Huge));
     within_allowance(request.machine, both(bytes), "a buffer for each of two threads", |room| {
-        let smallest = Case::A.bytes(request, (one, other)).ok()?;
+        let smallest = Case::A.bytes(request, (arrangement.cpus[0], arrangement.cpus[1])).ok()?;
         (smallest.0 < bytes as u64 && both(smallest.0 as usize) <= room).then(|| "case=A".into())
     })?;
     let mut buffers = set_up(&arrangement.cpus, request.clock, shape)?;
@@ -315,7 +309,10 @@ fn set_up(cpus: &[Cpu], clock: Clock, shape: &Shape) -> Result<Buffers, Fault> {
     let mut team = Team::gather(clock, cpus)?;
     let field = Arc::new(Field::map(2 * bytes + APART, PageKind::Huge)?);
     let course: Arc<Course> = Arc::default();
-    let of = |variant| Arc::new(Turns::of(variant, bytes, spacing, line, Arc::clone(&course)));
+    let of = |variant| {
+        let tracks = tracks(variant, bytes, spacing, line);
+        Arc::new(Turns { variant, spacing, tracks, course: Arc::clone(&course) })
+    };
     let turns: Vec<Arc<Turns>> = (PRIVATE.0..=LEFT_OUT.0).map(VariantIndex).map(of).collect();
     let tasks: Vec<Task> = turns.iter().map(|turns| writing(&field, turns)).collect();
     let looks = turns.iter().map(|turns| looking(&field, turns)).collect();
@@ -361,10 +358,6 @@ struct Turns {
 }
 
 impl Turns {
-    fn of(variant: VariantIndex, bytes: usize, spacing: usize, line: usize, course: Arc<Course>) -> Self {
-        Self { variant, spacing, tracks: tracks(variant, bytes, spacing, line), course }
-    }
-
     /// The line of the track at which this turn begins.
     fn first(&self, track: &Track) -> u64 {
         self.course.lines.load(Ordering::Relaxed) % track.lines()

@@ -42,6 +42,9 @@ const WAYS: [(Way, Slack); 10] = [
 ];
 const MEASURED: usize = 7;
 
+/// Timers of a block: each variant twice.
+const OF_A_BLOCK: usize = 2 * MEASURED;
+
 /// What is weighed; the first answers for a cell.
 const COMPARISONS: [(VariantIndex, VariantIndex); 3] =
     [(TIMERFD, SLEEP), (SLEEP_LEAST, SLEEP), (SLEEP, POLL)];
@@ -82,6 +85,7 @@ const LEAST_BLOCKS: u32 = 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Time(Picoseconds);
 
+const MICRO: [&str; 2] = ["us", "µs"];
 const UNITS: [(&str, u64); 5] =
     [("ns", 1_000), ("us", 1_000_000), ("µs", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
@@ -94,11 +98,8 @@ impl Time {
 
     /// The count and the largest unit in which it is whole, of those with this sign for the microsecond.
     fn whole(self, micro: &'static str) -> (u64, &'static str) {
-        let units = UNITS
-            .into_iter()
-            .rev()
-            .filter(|(unit, _)| !unit.ends_with("us") && *unit != "µs" || *unit == micro);
-        let largest = units.into_iter().find(|(_, length)| self.0.0.is_multiple_of(*length));
+        let mut units = UNITS.into_iter().rev().filter(|(unit, _)| *unit == micro || !MICRO.contains(unit));
+        let largest = units.find(|(_, length)| self.0.0.is_multiple_of(*length));
         largest.map_or((self.0.0 / 1_000, "ns"), |(unit, length)| (self.0.0 / length, unit))
     }
 }
@@ -150,7 +151,7 @@ fn plan(request: &Request<'_>) -> Result<Plan, Unfit> {
 fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {
     // One CPU for all: whoever waits leaves it to the others. A process for each variant, or for each timer
     // of a wave.
-    let workers = together(time).map_or(MEASURED, |blocks| blocks as usize * of_a_block());
+    let workers = together(time).map_or(MEASURED, |blocks| blocks as usize * OF_A_BLOCK);
     Arrangement {
         label: format!("armed for {}", in_words(time)),
         parameters: vec![("times".into(), time.to_string())],
@@ -167,15 +168,10 @@ fn cell(request: &Request<'_>, time: Time, headline: bool) -> Arrangement {
     }
 }
 
-/// Timers of a block: each variant twice.
-fn of_a_block() -> usize {
-    2 * MEASURED
-}
-
 /// How many blocks of such timers wait at the same time; none where each waits alone. All are armed before
 /// the first fires, so that no arming meets a firing.
 fn together(time: Time) -> Option<u32> {
-    let room = time.0.0 / (GAP.0 * of_a_block() as u64);
+    let room = time.0.0 / (GAP.0 * OF_A_BLOCK as u64);
     (time.0 >= TOGETHER).then_some((room as u32).clamp(1, BLOCKS_OF_A_WAVE))
 }
 
@@ -186,7 +182,7 @@ fn blocks(time: Time, effort: Effort) -> u32 {
         Effort::Normal => 6_000,
         Effort::Thorough => 15_000,
     });
-    let all = of_a_block() as u64;
+    let all = OF_A_BLOCK as u64;
     let fit = |block: u64| (budget.0 / block) as u32;
     let least = if time.0 <= SHORT { LEAST_BLOCKS_SHORT } else { LEAST_BLOCKS };
     match together(time) {
@@ -202,7 +198,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, time: Time) -> Opened 
     let cpu = arrangement.cpus[0];
     let gather = |count| Waiters::gather(request.clock, cpu, count);
     let wave = together(time).map(|blocks| {
-        let waiters = gather(blocks as usize * of_a_block())?;
+        let waiters = gather(blocks as usize * OF_A_BLOCK)?;
         Ok::<_, Unfit>(Wave::of(waiters, blocks, &arrangement.variants, request.seed ^ time.0.0))
     });
     let wave = wave.transpose()?;

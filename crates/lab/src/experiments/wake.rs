@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tenbin_metal::{Fault, Handover, Lap, Mailboxes, Task, Team};
 use tenbin_model::{Arrangement, Comparison, Descriptor, Effort, Picoseconds, Source, Variant, VariantIndex};
 
+use super::lap_with_failures;
 use crate::experiment::{Apparatus, Aspect, Experiment, Failure, Opened, Plan, Request, Seen, Unfit};
 
 const CONDVAR: VariantIndex = VariantIndex(0);
@@ -89,9 +90,7 @@ impl Waking {
         self.turns += 2 * rounds + 2;
         let (how, skip) = handover(variant);
         let task: Task = Arc::new(move |worker, rounds| mailboxes.hand(worker, how, before, rounds, skip));
-        let lap = self.team.lap(&task, rounds)?;
-        let wrong = lap.shares.iter().map(|share| share.failures).sum();
-        Ok((lap, wrong))
+        lap_with_failures(&mut self.team, &task, rounds)
     }
 }
 

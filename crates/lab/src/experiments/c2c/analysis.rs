@@ -15,11 +15,11 @@ mod view;
 use tenbin_model::topology::shared;
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Cell, Cpu, Descriptor, Figure, Machine, Order, Refusal, Role, Trial, VariantIndex, Verdict,
+    Answer, Cell, Cpu, Descriptor, Figure, Machine, Refusal, Role, Trial, VariantIndex, Verdict, order,
 };
 
 use self::gap::{Gap, GapSize, Outcome, Why};
-use self::pair::{Class, Drift, Pair, classes, drift};
+use self::pair::{Class, Drift, Pair, Spread, classes, drift};
 use self::picture::{ByClass, by_class, figures, grids};
 use self::relabelings::{Labels, Relabelings, Timed};
 use tenbin_analysis::verdict::comparisons::{self, empty};
@@ -52,7 +52,8 @@ impl Analysis for Transfers {
     }
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
-        let pairs = Pair::all(machine, trial);
+        // Controls too.
+        let pairs: Vec<Pair> = trial.cells.iter().filter_map(|cell| Pair::of(machine, cell)).collect();
         let classes = by_class(trial, &pairs);
         let answers = answers(machine, trial, &pairs, &classes);
         Judged { view: view::view(&classes, &answers), answers, findings: Vec::new() }
@@ -81,8 +82,8 @@ fn answers(machine: &Machine, trial: &Trial, pairs: &[Pair], by_class: &[ByClass
         several => several_classes(machine, trial, several, drift.as_ref()),
     };
     let placement = trial.cells.iter().find_map(|cell| caveat::placement(machine, cell));
-    let caveats: Vec<String> = headline.caveat.into_iter().chain(placement).collect();
-    headline.caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
+    let caveats = headline.caveat.into_iter().chain(placement);
+    headline.caveat = caveats.reduce(|one, other| format!("{one} {other}"));
     headline.figures.extend(drift.map(|drift| Figure::new("drift of the control pair", drift.factor, "1")));
     headline.figures.extend(figures(by_class));
     headline.grids = grids(&trial.descriptor, &measured);
@@ -93,14 +94,10 @@ fn answers(machine: &Machine, trial: &Trial, pairs: &[Pair], by_class: &[ByClass
 fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&Drift>) -> Answer {
     let first = class.pairs[0];
     let name = |variant: VariantIndex| trial.variant(variant).map_or("?", |one| &one.name);
-    let ways =
-        first.spreads.iter().map(|spread| format!("{} by {}", spread.in_words(), name(spread.variant)));
-    let ways: Vec<String> = ways.collect();
-    let medians = first
-        .spreads
-        .iter()
-        .map(|spread| format!("{} ns by {}", three_digits(spread.median), name(spread.variant)));
-    let brief = format!("{}, within {}", comma(medians), class.shared);
+    let by = |time: fn(&Spread) -> String| -> Vec<String> {
+        first.spreads.iter().map(|spread| format!("{} by {}", time(spread), name(spread.variant))).collect()
+    };
+    let brief = comma(by(|spread| format!("{} ns", three_digits(spread.median))));
     let weighed = each.iter().find(|answer| answer.cell == first.label);
     let apart = weighed.map(|answer| match (&answer.evidence, &answer.refusal) {
         (_, Some(refusal)) => {
@@ -125,12 +122,12 @@ fn one_class(trial: &Trial, class: &Class<'_>, each: &[Answer], drift: Option<&D
     Answer {
         verdict: weighed.map_or(Verdict::Refused, |answer| answer.verdict),
         evidence: weighed.and_then(|answer| answer.evidence.clone()),
-        brief,
+        brief: format!("{brief}, within {}", class.shared),
         refusal: weighed.and_then(|answer| answer.refusal.clone()),
         sentence: format!(
             "Between {one} and {other}, which share {}, a line moves in {}{} {others}",
             class.shared,
-            ways.join(" and in "),
+            by(Spread::in_words).join(" and in "),
             apart.unwrap_or_else(|| ".".into()),
         ),
         caveat: match drift {
@@ -219,22 +216,17 @@ fn last_protocol(descriptor: &Descriptor, classes: &[Class<'_>]) -> (String, Var
 }
 
 fn weighed(machine: &Machine, descriptor: &Descriptor, classes: &[Class<'_>], variant: VariantIndex) -> Gap {
-    let mut cpus: Vec<Cpu> = Vec::new();
-    for pair in classes.iter().flat_map(|class| &class.pairs) {
-        cpus.extend([pair.cpus.0, pair.cpus.1]);
-    }
-    cpus.order();
-    cpus.dedup();
+    let measured = classes.iter().flat_map(|class| &class.pairs);
+    let cpus = order::distinct(measured.flat_map(|pair| [pair.cpus.0, pair.cpus.1]));
     let place = |cpu: Cpu| cpus.binary_search(&cpu).ok();
     let timed = |class: usize, pair: &Pair| {
         let log = pair.spread(variant)?.median.ln();
         Some(Timed { one: place(pair.cpus.0)?, other: place(pair.cpus.1)?, class, log })
     };
-    let pairs: Vec<Timed> = classes
-        .iter()
-        .enumerate()
-        .flat_map(|(class, of)| of.pairs.iter().filter_map(move |pair| timed(class, pair)))
-        .collect();
+    let of_class = |(class, of): (usize, &Class<'_>)| -> Vec<Timed> {
+        of.pairs.iter().filter_map(|pair| timed(class, pair)).collect()
+    };
+    let pairs: Vec<Timed> = classes.iter().enumerate().flat_map(of_class).collect();
     let labels = Labels::new(cpus.len(), |one, other| {
         let shared = shared(machine, cpus[one], cpus[other]);
         classes.iter().position(|class| class.shared == shared)

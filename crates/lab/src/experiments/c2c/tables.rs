@@ -80,29 +80,27 @@ fn cell((one, other): (Cpu, Cpu), control: Option<u32>, times: &[f64]) -> Cell {
 
 /// CPUs by the last cache that they share; nothing else of them is known.
 fn places(caches: &BTreeMap<Cpu, String>) -> Vec<CpuPlace> {
-    let unknown = || "the table does not say".to_owned();
+    fn unknown<T>() -> Observed<T> {
+        Observed::NotObservable("the table does not say".into())
+    }
     let place = |(&cpu, cache): (&Cpu, &String)| {
         let sharers = caches.iter().filter(|(_, other)| *other == cache).map(|(&cpu, _)| cpu);
         let last = Cache {
             level: 3,
             kind: "Unified".into(),
-            size: Observed::NotObservable(unknown()),
-            line: Observed::NotObservable(unknown()),
+            size: unknown(),
+            line: unknown(),
             shared_by: sharers.collect(),
             witness: Witness::Sysfs,
         };
         CpuPlace {
             cpu,
-            package: Observed::NotObservable(unknown()),
-            core: Observed::NotObservable(unknown()),
-            siblings: Observed::NotObservable(unknown()),
-            node: Observed::NotObservable(unknown()),
+            package: unknown(),
+            core: unknown(),
+            siblings: unknown(),
+            node: unknown(),
             kind: Observed::Known(CoreKind::Uniform),
-            caches: if cache.is_empty() {
-                Observed::NotObservable(unknown())
-            } else {
-                Observed::Known(vec![last])
-            },
+            caches: if cache.is_empty() { unknown() } else { Observed::Known(vec![last]) },
         }
     };
     caches.iter().map(place).collect()

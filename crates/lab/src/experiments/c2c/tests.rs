@@ -3,7 +3,7 @@ use tenbin_model::Machine;
 use tenbin_model::machine::{CoreKind, CpuPlace, Observed};
 
 use super::*;
-use crate::rehearsal::{TestRequest, arrangements, cache, machine_with, rehearsed};
+use crate::rehearsal::{TestRequest, arrangements, cache, machine_with, refuses, rehearsed};
 
 /// A cell of two workers, on one CPU if there is one, whose waits last `patience` turns.
 fn with_lines(patience: u64, body: impl FnOnce(&Request<'_>, &Descriptor, Arrangement, Lines)) {
@@ -28,9 +28,7 @@ fn a_partner_that_is_waited_for_in_vain_is_the_machine_s_fault() {
             assert!(matches!(seen, Err(Fault::Unanswered { made: 0, asked: CHECKED, .. })), "{seen:?}");
         }
         let cell = rehearsed((descriptor, arrangement), request, &mut lines);
-        let refusal = cell.refusal.as_ref().unwrap();
-        assert!(refusal.reached.contains("the other worker did not answer"), "{refusal:?}");
-        assert!(refusal.remedy.contains("quieter"), "{refusal:?}");
+        refuses(&cell.refusal.unwrap(), "the other worker did not answer", "", "quieter");
     });
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use tenbin_model::topology::data_caches;
 use tenbin_model::{
-    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Finding, Grid, Machine, Order, Refusal, Size, Sizes, Trial,
-    Verdict, Word,
+    Answer, Bytes, Cell, Cpu, Descriptor, Figure, Finding, Grid, Machine, Refusal, Size, Sizes, Trial,
+    Verdict, Word, order,
 };
 
 use self::capacity::{Capacities, Curve, Level, LevelOutcome, Point, Stated};
@@ -71,12 +71,7 @@ struct Walked {
 
 /// The CPUs that walked in this trial, in the order of its cells, each judged.
 fn walked(machine: &Machine, trial: &Trial) -> Vec<Walked> {
-    let mut cpus: Vec<Cpu> = Vec::new();
-    for cpu in trial.cells.iter().filter_map(|cell| cell.arrangement.cpus.first()) {
-        if !cpus.contains(cpu) {
-            cpus.push(*cpu);
-        }
-    }
+    let cpus = order::firsts(trial.cells.iter().filter_map(|cell| cell.arrangement.cpus.first().copied()));
     let walked = |cpu: Cpu| {
         let own = || trial.cells.iter().filter(move |cell| cell.arrangement.cpus.first() == Some(&cpu));
         // What was taken before a cell was refused is no measurement.
@@ -272,12 +267,13 @@ fn of_level(machine: &Machine, trial: &Trial, cpu: Cpu, capacities: &Capacities,
     }
 }
 
+fn sizes(curves: &[Curve]) -> Vec<Bytes> {
+    order::distinct(curves.iter().flat_map(|curve| &curve.points).map(|point| point.bytes))
+}
+
 /// The medians, a row a size and a column a kind of page.
 fn grid(curves: &[Curve]) -> Grid {
-    let mut sizes: Vec<Bytes> =
-        curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.bytes)).collect();
-    sizes.order();
-    sizes.dedup();
+    let sizes = sizes(curves);
     let median = |curve: &Curve, size: Bytes| {
         let point = curve.points.iter().find(|point| point.bytes == size)?;
         Some(Ordered::new(point.times.clone())?.median() / 1e3)
@@ -327,7 +323,7 @@ pub fn known_sizes(machine: &Machine, trials: &[Trial]) -> Sizes {
 mod tests {
     use tenbin_analysis::specimen;
     use tenbin_model::machine::Virtualisation;
-    use tenbin_model::{Arrangement, Descriptor, Picoseconds, Quantity, Sample, Variant};
+    use tenbin_model::{Arrangement, Descriptor, Quantity, Variant, VariantIndex};
 
     use super::*;
 
@@ -335,20 +331,10 @@ mod tests {
     /// the second; the firmware states 8 MiB.
     fn walk(virtualisation: Virtualisation, knees: [u64; 2]) -> Answer {
         let sizes: Vec<u64> = (12..27).map(|log| 1 << log).collect();
-        let mut samples = Vec::new();
-        for block in 0..20_u32 {
+        let samples = specimen::samples(20, &VariantIndex::range(0..sizes.len()), 1, |block, variant| {
             let knee = knees[usize::from(block >= 10)];
-            for (variant, &size) in sizes.iter().enumerate() {
-                samples.push(Sample {
-                    order: samples.len() as u32,
-                    block,
-                    variant: variant.into(),
-                    iterations: 1,
-                    elapsed: Picoseconds(if size <= knee { 10_000 } else { 90_000 }),
-                    ..Sample::default()
-                });
-            }
-        }
+            if sizes[variant] <= knee { 10e3 } else { 90e3 }
+        });
         let variants = sizes.iter().map(|&size| Variant::measured("a walk", "").at(&[(BYTES, size)]));
         let descriptor = Descriptor {
             analysis: Knees.name().into(),

@@ -128,7 +128,6 @@ fn sums(subject: &Subject) -> Seen {
     Seen::Met(format!("the sum is {CHECKED} after {CHECKED} calls"))
 }
 
-/// Whether `answer` returned what the question promises.
 fn returned(question: Question, answer: &Answer, parents: &[u32]) -> Result<(), String> {
     let returned = answer.returned;
     let as_promised = match question {

@@ -178,26 +178,21 @@ impl fmt::Display for Absent {
 
 impl Rung {
     pub(super) fn subject(&self, vdso: Result<&Vdso, NoVdso>) -> Result<Subject, Absent> {
-        let (through, question) = match self.what_is_called {
-            What::Sum(sum) => {
-                return Ok(Subject { called: Called::Sum(sum), plant: self.plant, first: OnceLock::new() });
+        let called = match self.what_is_called {
+            What::Sum(sum) => Called::Sum(sum),
+            What::Asked(through, question) => {
+                let question = if let Some(Plant::Another(other)) = self.plant { other } else { question };
+                let call = match through {
+                    Through::Vdso => Call::of_the_vdso(vdso.map_err(Absent::NoVdso)?, question),
+                    Through::Kernel => Call::of_the_kernel(question),
+                    Through::Library => Call::of_the_library(question),
+                    Through::LibrarysSyscall => Call::of_the_librarys_syscall(question),
+                };
+                let absent = if through == Through::Vdso { Absent::NotOffered } else { Absent::NoWay };
+                Called::Asked(call.ok_or(absent)?)
             }
-            What::Asked(through, question) => (through, question),
         };
-        let question = match self.plant {
-            Some(Plant::Another(other)) => other,
-            _ => question,
-        };
-        let call = match through {
-            Through::Vdso => {
-                let vdso = vdso.map_err(Absent::NoVdso)?;
-                Call::of_the_vdso(vdso, question).ok_or(Absent::NotOffered)?
-            }
-            Through::Kernel => Call::of_the_kernel(question).ok_or(Absent::NoWay)?,
-            Through::Library => Call::of_the_library(question).ok_or(Absent::NoWay)?,
-            Through::LibrarysSyscall => Call::of_the_librarys_syscall(question).ok_or(Absent::NoWay)?,
-        };
-        Ok(Subject { called: Called::Asked(call), plant: self.plant, first: OnceLock::new() })
+        Ok(Subject { called, plant: self.plant, first: OnceLock::new() })
     }
 }
 

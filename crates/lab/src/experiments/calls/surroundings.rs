@@ -5,7 +5,7 @@ use tenbin_metal::calls::{Seccomp, Watchers};
 use tenbin_metal::vdso::{NoVdso, Vdso};
 use tenbin_model::machine::{Observed, Virtualisation, Wsl};
 use tenbin_model::words::{capitalised, comma, semicolon};
-use tenbin_model::{Finding, Machine, Order};
+use tenbin_model::{Finding, Machine, Order, order};
 
 use super::rungs::Absent;
 
@@ -90,16 +90,9 @@ fn left_out(absent: &[(&str, &Absent)]) -> Option<Finding> {
         count => format!("{count} rungs are missing here and were left out."),
     };
     // Several rungs for one reason: it is said once.
-    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-    for (name, why) in absent {
-        let why = why.to_string();
-        match reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
-        }
-    }
-    let each: Vec<String> = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names))).collect();
-    Some(finding(sentence, semicolon(&each), "looked for in this process"))
+    let reasons = order::grouped(absent.iter().map(|(name, why)| (why.to_string(), name)));
+    let each = reasons.iter().map(|(why, names)| format!("{}: {why}", comma(names)));
+    Some(finding(sentence, semicolon(each), "looked for in this process"))
 }
 
 /// What the kernel keeps time by, and whether the vDSO, if there is one, can do without the kernel.
@@ -138,14 +131,12 @@ fn mitigations(flaws: &Observed<Vec<(String, String)>>) -> Finding {
             );
         }
     };
-    let at_work: Vec<String> = AT_EACH_SYSTEM_CALL
-        .iter()
-        .filter_map(|(name, does)| {
-            let (_, state) = flaws.iter().find(|(flaw, _)| flaw == name)?;
-            let state = state.trim();
-            state.contains("Mitigation").then(|| format!("{name}: {does} ({state})"))
-        })
-        .collect();
+    let at_work = |(name, does): &(&str, &str)| {
+        let (_, state) = flaws.iter().find(|(flaw, _)| flaw == name)?;
+        let state = state.trim();
+        state.contains("Mitigation").then(|| format!("{name}: {does} ({state})"))
+    };
+    let at_work: Vec<String> = AT_EACH_SYSTEM_CALL.iter().filter_map(at_work).collect();
     let sentence = match at_work.len() {
         0 => "No mitigation that works at each system call is on.".to_owned(),
         1 => "One mitigation works at each system call, and is in its price.".to_owned(),

@@ -12,6 +12,7 @@ use tenbin_model::{Effort, Finding, Machine, Picoseconds, Refusal};
 use super::counted::{Counts, Pass, Until};
 use super::finding;
 use crate::experiment::{Request, Unfit};
+use crate::experiments::is_yes;
 
 const BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 const HUGE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -45,14 +46,12 @@ impl State {
 
 /// Whether the user asks for it: only then is anything switched.
 pub(super) fn asked(request: &Request<'_>) -> Result<bool, Unfit> {
-    let answer =
-        request.settings.one("remedy", "no".to_owned(), "yes or no", |word| word == "yes" || word == "no")?;
-    let others = ["threads", "as", "bytes"].into_iter().filter(|key| request.settings.given(key).is_some());
-    match (answer == "yes", others.collect::<Vec<_>>().as_slice()) {
-        (true, [key, ..]) => Err(Unfit::Usage(format!(
+    let asked = is_yes(request, "remedy")?;
+    match ["threads", "as", "bytes"].into_iter().find(|key| asked && request.settings.given(key).is_some()) {
+        Some(key) => Err(Unfit::Usage(format!(
             "--set {key}: with remedy=yes the published work is counted, on all CPUs, and nothing else is measured"
         ))),
-        (is_asked, _) => Ok(is_asked),
+        None => Ok(asked),
     }
 }
 
@@ -122,33 +121,26 @@ fn in_words(passes: &[Counted], before: &[String; 2], limit: Picoseconds, machin
     let [published, .., remedied] = STATES;
     let ((faults, expected, ratio), (less, least, lesser)) =
         (of_state(passes, published), of_state(passes, remedied));
-    let between: Vec<String> = STATES[1..3]
-        .iter()
-        .map(|&state| format!("{}x with {}", of_state(passes, state).2, state.in_words()))
-        .collect();
+    let between =
+        STATES[1..3].iter().map(|&it| format!("{}x with {}", of_state(passes, it).2, it.in_words()));
     let is_timed = machine.virtualisation.timing_can_be_trusted();
-    let each: Vec<String> = passes
-        .iter()
-        .map(|(state, Counts { faults, touched, huge, hints, .. }, system)| {
-            let hints = hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
-            let system = if is_timed { format!(", {system} in the kernel") } else { String::new() };
-            let state = state.in_words();
-            format!(
-                "{state}: {faults} faults for {touched} pages, {huge} huge ones among them, {hints}{system}"
-            )
-        })
-        .collect();
+    let each = passes.iter().map(|(state, Counts { faults, touched, huge, hints, .. }, system)| {
+        let hints = hints.map_or_else(|| "hints not counted".into(), |hints| format!("{hints} hints"));
+        let system = if is_timed { format!(", {system} in the kernel") } else { String::new() };
+        let state = state.in_words();
+        format!("{state}: {faults} faults for {touched} pages, {huge} huge ones among them, {hints}{system}")
+    });
     finding(
         format!(
             "With NUMA balancing and huge pages on the published work took {faults} faults where {expected} were to be expected, {ratio}x; \
              with both off, which is the published remedy, {less} where {least} were, {lesser}x ({}). Both settings are as they were.",
-            comma(&between)
+            comma(between)
         ),
         format!(
             "{} passes of {limit} each, in this order: {}; before and again now: kernel.numa_balancing {}, \
              transparent_hugepage/enabled {}; hints are those of the whole machine",
             passes.len(),
-            semicolon(&each),
+            semicolon(each),
             before[0],
             before[1]
         ),
@@ -159,6 +151,7 @@ fn in_words(passes: &[Counted], before: &[String; 2], limit: Picoseconds, machin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::says;
 
     #[test]
     fn what_is_lacking_is_all_said_and_nothing_is_switched() {
@@ -168,8 +161,8 @@ mod tests {
             refusal.reached,
             "there is 1 memory node; open balancing: Permission denied; nothing was switched"
         );
-        assert!(refusal.needs.contains("2 memory nodes") && refusal.needs.contains("root"), "{refusal:?}");
-        assert!(refusal.remedy.contains("--nodes 2"));
+        says(&refusal.needs, &["2 memory nodes", "root"]);
+        says(&refusal.remedy, &["--nodes 2"]);
         assert_eq!(lacking(Some(2), &[(BALANCING, Ok(())), (HUGE, Ok(()))]), None);
         assert!(!lacking(Some(2), &denied()).unwrap().needs.contains("2 memory nodes"));
     }
@@ -194,6 +187,6 @@ mod tests {
              balancing on, huge pages off). Both settings are as they were."
         );
         assert!(evidence.starts_with("8 passes of 4.00 s each"), "{evidence}");
-        assert!(evidence.contains("enabled madvise") && evidence.contains("500 hints"), "{evidence}");
+        says(&evidence, &["enabled madvise", "500 hints"]);
     }
 }

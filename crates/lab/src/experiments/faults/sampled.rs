@@ -1,6 +1,5 @@
 //! Where the kernel spends the time of a fault, if this user may look.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_metal::sampling::{self, Sampled, Unsampled};
@@ -9,10 +8,11 @@ use tenbin_metal::symbols::{Symbols, instruction};
 use tenbin_metal::{Fault, Task};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, counted};
-use tenbin_model::{Finding, Order, Picoseconds};
+use tenbin_model::{Finding, Picoseconds};
 
 use super::touching::Touching;
 use super::{Act, finding, span};
+use crate::experiments::by_function;
 
 /// Laps that are sampled at most, and the time after which there are enough.
 const LAPS: u32 = 600;
@@ -76,13 +76,7 @@ pub(super) fn in_words(
 ) -> Finding {
     let all = sampled.in_kernel + sampled.elsewhere;
     let share = |count: u64| format!("{} %", three_digits(100.0 * count as f64 / all.max(1) as f64));
-    let mut by_symbol: BTreeMap<&str, u64> = BTreeMap::new();
-    for (&address, &count) in &sampled.kernel {
-        let symbol = symbols.at(address).map_or("no known function", |place| place.symbol);
-        *by_symbol.entry(symbol).or_default() += count;
-    }
-    let mut ranked: Vec<(&str, u64)> = by_symbol.into_iter().collect();
-    ranked.order_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let ranked = by_function(sampled, symbols);
     let Some(&(first, held)) = ranked.first() else {
         return finding(
             "Where the kernel spends the time of a fault was looked at, and no sample fell into it.".into(),

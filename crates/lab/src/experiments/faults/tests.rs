@@ -11,7 +11,7 @@ use super::described::published;
 use super::sampled::in_words;
 use super::*;
 use crate::experiment::{Apparatus, Failure};
-use crate::rehearsal::{TestRequest, arrangements, machine_with, settings};
+use crate::rehearsal::{TestRequest, arrangements, machine_with, says, settings};
 
 /// Calls `body` with a request on a machine of so much memory, with these settings.
 fn with_request(memory: u64, given: &[(&str, &str)], body: impl FnOnce(&Request<'_>)) {
@@ -240,9 +240,8 @@ fn published_work_fits_the_memory_and_its_findings_are_whole() {
         };
         let Finding { sentence, evidence, .. } = with("The published work took");
         let pages = format!("to touch {} pages", (32 << 20) / page());
-        assert!(sentence.contains("1626092 for 257769 pages") && sentence.contains(&pages), "{sentence}");
-        assert!(evidence.contains("half of the memory available"), "{evidence}");
-        assert!(evidence.contains("262144 faults, which is 1 GiB"), "{evidence}");
+        says(sentence, &["1626092 for 257769 pages", &pages]);
+        says(evidence, &["half of the memory available", "262144 faults, which is 1 GiB"]);
         with("was not tested");
         with("the kernel");
         for finding in &findings {
@@ -265,13 +264,11 @@ fn an_excess_is_named_and_what_remains_is_said() {
         (Counts { faults: 257_000, ..reported.clone() }, &["769 fewer than expected"]),
     ];
     for (counts, words) in cases {
-        let excess = counts.excess();
-        assert!(words.iter().all(|words| excess.contains(words)), "{excess}");
+        says(&counts.excess(), words);
     }
     assert_eq!(huge.expected(), 10);
-    let sentence = sentence(&huge);
     let counted = "520 faults to touch 1032 pages (10 faults were to be expected, as 1024 pages lie";
-    assert!([counted, "52.0x", "6.31x"].iter().all(|words| sentence.contains(words)), "{sentence}");
+    says(&sentence(&huge), &[counted, "52.0x", "6.31x"]);
 }
 
 /// What the author saw, as samples: 98.30 % on the branch after `lr.d`.
@@ -295,13 +292,13 @@ fn the_symbol_that_holds_the_time_is_named_with_its_instruction() {
         Ok(Code { before, from: 0x00f6_1063_u32.to_le_bytes().to_vec(), source: "a test".into() })
     };
     let Finding { sentence, evidence, .. } = in_words(&sampled, &symbols, 64, "riscv64", code);
-    assert!(sentence.contains("99.0 % of the time was the kernel's"), "{sentence}");
-    assert!(sentence.contains("`down_read_trylock` held the largest share: 97.0 %"), "{sentence}");
-    assert!(evidence.contains("down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"), "{evidence}");
+    let held = "`down_read_trylock` held the largest share: 97.0 %";
+    says(&sentence, &["99.0 % of the time was the kernel's", held]);
+    says(&evidence, &["down_read_trylock+0x44 alone 96.0 %, just after `lr.d`"]);
     let unread = in_words(&sampled, &symbols, 64, "riscv64", |_| Err("no such file".into()));
-    assert!(unread.evidence.contains("cannot be read (no such file)"), "{}", unread.evidence);
+    says(&unread.evidence, &["cannot be read (no such file)"]);
     let none = in_words(&Sampled::default(), &symbols, 1, "riscv64", |_| Err(String::new()));
-    assert!(none.sentence.contains("no sample"), "{}", none.sentence);
+    says(&none.sentence, &["no sample"]);
 }
 
 #[test]

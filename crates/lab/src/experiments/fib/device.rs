@@ -229,6 +229,7 @@ fn chosen(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::says;
 
     #[test]
     fn a_list_names_what_is_there_and_what_is_chosen() {
@@ -250,27 +251,27 @@ mod tests {
         assert_eq!(names(""), (String::new(), None));
     }
 
+    /// Plain files stand for the device and for sysfs.
+    fn in_a_folder() -> (tempfile::TempDir, Driver) {
+        let folder = tempfile::tempdir().unwrap();
+        let driver = Driver { device: folder.path().join("fibonacci"), attributes: folder.path().into() };
+        (folder, driver)
+    }
+
     #[test]
     fn without_a_driver_the_commands_that_load_one_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let driver =
-            Driver { device: folder.path().join("fibonacci"), attributes: folder.path().join("misc") };
+        let (folder, driver) = in_a_folder();
         let message = driver.there().unwrap_err().to_string();
-        assert!(
-            message.contains("insmod kmod/fibdrv/fibdrv.ko")
-                && message.contains("tenbin guest run --module fibdrv"),
-            "{message}"
-        );
+        says(&message, &["insmod kmod/fibdrv/fibdrv.ko", "tenbin guest run --module fibdrv"]);
         fs::write(folder.path().join("fibonacci"), "").unwrap();
         assert!(driver.there().is_ok());
     }
 
-    /// Plain files stand for sysfs: what is written last stays.
+    /// What is written last stays.
     #[test]
     fn the_choice_is_put_back_and_what_the_last_read_took_is_read() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, driver) = in_a_folder();
         let path = |name: &str| folder.path().join(name);
-        let driver = Driver { device: path("fibonacci"), attributes: folder.path().to_owned() };
         fs::write(path("fibonacci"), [0; 300]).unwrap();
         fs::write(path("algorithm"), "doubling [iterative] decimal\n").unwrap();
         let (there, chosen) = driver.algorithms().unwrap();
@@ -295,9 +296,8 @@ mod tests {
     /// A newer driver may have chosen what this program does not know.
     #[test]
     fn an_unknown_choice_is_put_back_and_nobody_chooses_meanwhile() {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, driver) = in_a_folder();
         let path = |name: &str| folder.path().join(name);
-        let driver = Driver { device: path("fibonacci"), attributes: folder.path().to_owned() };
         fs::write(path("algorithm"), "doubling [newest] decimal\n").unwrap();
         let (there, chosen) = driver.algorithms().unwrap();
         assert_eq!((there.len(), chosen), (2, None));
@@ -321,13 +321,8 @@ mod tests {
             in_turn(&ALGORITHMS[..2], before, Path::new("/sys/algorithm"), choose, || Ok(()))
         };
         let message = run(Some("newest"), &refused).unwrap_err().to_string();
-        for words in [
-            "write doubling to /sys/algorithm: no doubling; then",
-            "`echo newest > /sys/algorithm`",
-            "no newest",
-        ] {
-            assert!(message.contains(words), "{message}");
-        }
+        let first = "write doubling to /sys/algorithm: no doubling; then";
+        says(&message, &[first, "`echo newest > /sys/algorithm`", "no newest"]);
         // What fails in the middle is put back all the same.
         let asked = std::cell::RefCell::new(Vec::new());
         let second = |name: &str| {

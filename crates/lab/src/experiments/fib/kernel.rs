@@ -12,6 +12,7 @@ use super::device::{ALGORITHMS, Algorithm, Driver, NumberSource, room};
 use super::oracle::{Base, Table};
 use super::user::{EPOCH, HEADLINE, PLANTED_EVERY, places, samples};
 use crate::experiment::{Apparatus, Failure, Opened, Plan, PlannedCell, Request, Seen, Unfit};
+use crate::experiments::lap_with_failures;
 
 /// Places of an ordinary run.
 const PLACES: [u64; 4] = [99, 1_000, 10_000, 100_000];
@@ -293,11 +294,10 @@ impl Apparatus for Reads {
             }
             failures
         });
-        let lap = self.team.lap(&task, iterations)?;
+        let (lap, failed) = lap_with_failures(&mut self.team, &task, iterations)?;
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         let (read, buffer) = &mut *last;
         let length = std::mem::replace(read, Ok(0)).map_err(|error| reading(place, error))?;
-        let failed: u64 = lap.shares.iter().map(|share| share.failures).sum();
         if failed > 0 {
             return Err(Failure::Wrong(format!("{failed} of {iterations} reads failed")));
         }

@@ -2,6 +2,8 @@
 //!
 //! It shares no code with what it is held against: neither the library of big numbers nor a way of doubling.
 
+use tenbin_model::order;
+
 /// What a number is written in, least digit first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base {
@@ -72,9 +74,7 @@ pub(super) struct Table {
 impl Table {
     /// F of every place up to `dense`, and of the `samples` beyond.
     pub(super) fn of(base: Base, dense: u64, samples: &[u64]) -> Self {
-        let mut beyond: Vec<u64> = samples.iter().copied().filter(|&place| place > dense).collect();
-        beyond.sort_unstable();
-        beyond.dedup();
+        let beyond = order::distinct(samples.iter().copied().filter(|&place| place > dense));
         let mut walk = Walk::new(base);
         Self { rows: (0..=dense).chain(beyond).map(|place| (place, walk.to(place))).collect() }
     }

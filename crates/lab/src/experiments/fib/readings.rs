@@ -19,6 +19,7 @@ use tenbin_model::{Finding, Order};
 use super::device::{Algorithm, Driver, DriverTimes, NumberSource, room};
 use super::kernel::{asked, available, reading};
 use crate::experiment::{Request, Unfit};
+use crate::experiments::is_yes;
 
 /// How long the reads of one number go on, about, and how many there are.
 const BUDGET_NS: f64 = 20e6;
@@ -131,10 +132,7 @@ pub(super) struct Traced {
 
 /// Whether `--set traced=yes`.
 pub(super) fn traced(request: &Request<'_>) -> Result<bool, Unfit> {
-    let given = request
-        .settings
-        .one("traced", "no".to_owned(), "yes or no", |it| ["yes", "no"].contains(&it.as_str()))?;
-    Ok(given == "yes")
+    is_yes(request, "traced")
 }
 
 pub(super) fn findings(request: &Request<'_>) -> Result<Vec<Finding>, Unfit> {

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tenbin_metal::{Clock, Fault, Lap, Pin};
 use tenbin_model::words::comma;
-use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant, VariantIndex};
+use tenbin_model::{Arrangement, Cpu, Finding, Picoseconds, Refusal, Variant, VariantIndex, order};
 
 use super::device::{Algorithm, Driver, NumberSource, room};
 use super::kernel::{DENSE, SAMPLES, Truth, available, finding, larger, one_before, planted_every, reading};
@@ -232,12 +232,7 @@ impl Apparatus for Soaking {
     }
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        let mut names: Vec<&str> = Vec::new();
-        for (algorithm, _) in &self.sources {
-            if !names.contains(&algorithm.name) {
-                names.push(algorithm.name);
-            }
-        }
+        let names = order::firsts(self.sources.iter().map(|(algorithm, _)| algorithm.name));
         Ok(self.tally.iter().map(|tally| in_words(tally, self.soak, &names)).collect())
     }
 }
@@ -274,6 +269,7 @@ fn in_words(tally: &Tally, soak: Soak, names: &[&str]) -> Finding {
 mod tests {
     use super::*;
     use crate::experiments::fib::kernel::tests::InUserSpace;
+    use crate::rehearsal::refuses;
 
     #[test]
     fn readers_see_one_wrong_place_and_nothing_wrong_elsewhere() {
@@ -299,10 +295,7 @@ mod tests {
     fn where_files_run_out_the_limit_is_named() {
         let fault = |code| Fault::system("open /dev/fibonacci", std::io::Error::from_raw_os_error(code));
         let Unfit::Refused(refusal) = unopened(fault(24), 1_024) else { panic!("it is a refusal") };
-        assert!(
-            refusal.needs.contains("RLIMIT_NOFILE") && refusal.remedy.contains("ulimit -n 2048"),
-            "{refusal:?}"
-        );
+        refuses(&refusal, "", "RLIMIT_NOFILE", "ulimit -n 2048");
         assert!(matches!(unopened(fault(13), 1_024), Unfit::Fault(_)));
     }
 

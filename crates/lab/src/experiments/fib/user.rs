@@ -67,32 +67,24 @@ pub(super) const METHODS: [(Method, &str, &str); 9] = [
 pub(super) const PLANTED_EVERY: u64 = 100;
 
 pub(super) fn variants() -> Vec<Variant> {
-    METHODS
-        .iter()
-        .map(|(method, name, what)| match method {
-            Method::OneBit => Variant::sabotage(name, what),
-            _ => Variant::measured(name, what),
-        })
-        .collect()
+    let variant = |(method, name, what): &(Method, &str, &str)| match method {
+        Method::OneBit => Variant::sabotage(name, what),
+        _ => Variant::measured(name, what),
+    };
+    METHODS.iter().map(variant).collect()
 }
 
 /// A number as its way left it.
 #[derive(Clone, Debug)]
-enum Number {
+pub(super) enum Number {
     Limbs(Natural),
     Digits(Vec<u32>),
     Word(u64),
 }
 
-impl Default for Number {
-    fn default() -> Self {
-        Self::Word(0)
-    }
-}
-
 impl Number {
     /// Its bytes, as [`Table`] has them.
-    fn bytes(&self) -> Vec<u8> {
+    pub(super) fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Limbs(number) => number.limbs().iter().flat_map(|limb| limb.to_le_bytes()).collect(),
             Self::Digits(digits) => digits.iter().flat_map(|digit| digit.to_le_bytes()).collect(),
@@ -121,9 +113,9 @@ impl Method {
         }
     }
 
-    /// Computes F(n) so many times, and returns the last one. Which way it is was decided before the first
-    /// turn.
-    fn repeat(self, n: u64, times: u64) -> Number {
+    /// Computes F(n) so many times, and returns the last one, if there is one. Which way it is was decided
+    /// before the first turn.
+    pub(super) fn repeat(self, n: u64, times: u64) -> Option<Number> {
         fn again<T>(times: u64, mut once: impl FnMut() -> T) -> Option<T> {
             let mut last = None;
             for _ in 0..times {
@@ -132,18 +124,19 @@ impl Method {
             last
         }
         let short = n as u32;
-        let word = |number: Option<u64>| Number::Word(number.unwrap_or(0));
         match self {
-            Self::Doubling => Number::Limbs(again(times, || fibonacci(black_box(n))).unwrap_or_default()),
-            Self::Sum => {
-                Number::Limbs(again(times, || fibonacci::iterative(black_box(n))).unwrap_or_default())
+            Self::Doubling => again(times, || fibonacci(black_box(n))).map(Number::Limbs),
+            Self::Sum => again(times, || fibonacci::iterative(black_box(n))).map(Number::Limbs),
+            Self::Billions(start) => {
+                again(times, || decimal::fibonacci(black_box(short), start)).map(Number::Digits)
             }
-            Self::Billions(start) => Number::Digits(
-                again(times, || decimal::fibonacci(black_box(short), start)).unwrap_or_default(),
-            ),
-            Self::Branch(start) => word(again(times, || words::with_a_branch(black_box(short), start))),
-            Self::Masks(start) => word(again(times, || words::without_a_branch(black_box(short), start))),
-            Self::OneBit => Number::Limbs(again(times, || one_bit_turned(n)).unwrap_or_default()),
+            Self::Branch(start) => {
+                again(times, || words::with_a_branch(black_box(short), start)).map(Number::Word)
+            }
+            Self::Masks(start) => {
+                again(times, || words::without_a_branch(black_box(short), start)).map(Number::Word)
+            }
+            Self::OneBit => again(times, || one_bit_turned(n)).map(Number::Limbs),
         }
     }
 }
@@ -276,7 +269,7 @@ impl Apparatus for InUserMode {
         };
         let mut equal = 0_u64;
         for (place, number) in self.table(method).rows().filter(|(place, _)| asked(place)) {
-            if method.repeat(place, 1).bytes() != number {
+            if method.repeat(place, 1).is_none_or(|repeated| repeated.bytes() != number) {
                 return Ok(Seen::Broken(format!("F({place}) is not the sum of the two before it")));
             }
             equal += 1;
@@ -286,15 +279,15 @@ impl Apparatus for InUserMode {
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
         let ((method, ..), place) = (METHODS[variant], self.place);
-        let last = Arc::new(Mutex::new(Number::default()));
+        let last = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last);
         let task: Task = Arc::new(move |_, iterations| {
             *kept.lock().unwrap_or_else(PoisonError::into_inner) = method.repeat(place, iterations);
             0
         });
         let lap = self.team.lap(&task, iterations)?;
-        let bytes = last.lock().unwrap_or_else(PoisonError::into_inner).bytes();
-        if self.table(method).number(place) != Some(bytes.as_slice()) {
+        let bytes = last.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Number::bytes);
+        if self.table(method).number(place).is_none_or(|number| bytes.as_deref() != Some(number)) {
             return Err(Failure::Wrong(format!("F({place}) came out wrong while it was timed")));
         }
         Ok(lap)

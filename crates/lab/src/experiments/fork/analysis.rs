@@ -15,7 +15,7 @@
 mod view;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tenbin_model::{
     Answer, Arrangement, Bytes, Cell, Descriptor, Figure, Grid, Interval, Machine, Order, Refusal, Role,
@@ -135,12 +135,9 @@ impl LawLine {
 
 /// How many intervals share the level of a trial with so many comparisons.
 fn family(descriptor: &Descriptor, comparisons: usize) -> usize {
-    let measured = || descriptor.variants.iter().filter(|variant| variant.role == Role::Measured);
-    let mut lines: Vec<(u64, bool)> = measured().filter_map(place).map(|(line, _)| line).collect();
-    let sizes = lines.len();
-    lines.order();
-    lines.dedup();
-    comparisons + 2 * lines.len() + 2 * sizes
+    let measured = descriptor.variants.iter().filter(|variant| variant.role == Role::Measured);
+    let sizes: Vec<(u64, bool)> = measured.filter_map(place).map(|(line, _)| line).collect();
+    comparisons + 2 * order::distinct(&sizes).len() + 2 * sizes.len()
 }
 
 /// The line that a variant is a point of, and its pages.
@@ -151,15 +148,11 @@ fn place(variant: &Variant) -> Option<((u64, bool), u64)> {
 
 /// The lines of a cell that was timed, in the order of its variants.
 pub(super) fn lines(machine: &Machine, trial: &Trial, cell: &Cell) -> Vec<LawLine> {
-    let mut lines: Vec<((u64, bool), Vec<VariantIndex>)> = Vec::new();
-    for &number in &cell.arrangement.variants {
-        let variant = trial.variant(number);
-        let Some((line, _)) = variant.and_then(place) else { continue };
-        match lines.iter_mut().find(|(known, _)| *known == line) {
-            Some((_, variants)) => variants.push(number),
-            None => lines.push((line, vec![number])),
-        }
-    }
+    let of_line = |&number: &VariantIndex| {
+        let (line, _) = trial.variant(number).and_then(place)?;
+        Some((line, number))
+    };
+    let lines = order::grouped(cell.arrangement.variants.iter().filter_map(of_line));
     let level = bonferroni(LEVEL, family(&trial.descriptor, trial.family()));
     let line = |((way, huge), mut variants): ((u64, bool), Vec<VariantIndex>)| {
         let pages = |number: &VariantIndex| place(&trial.descriptor[*number]).map_or(0, |(_, pages)| pages);
@@ -342,9 +335,8 @@ fn of_cell(machine: &Machine, trial: &Trial, cell: &Cell, lines: &[LawLine]) -> 
             answer.sentence = words::of_all(lines, page, descriptor.margin);
             answer.brief = words::brief(first);
         }
-        let caveats: Vec<String> =
-            changed(trial, cell, first, page).into_iter().chain(restless(trial, cell, first)).collect();
-        answer.caveat = (!caveats.is_empty()).then(|| caveats.join(" "));
+        let caveats = [changed(trial, cell, first, page), restless(trial, cell, first)];
+        answer.caveat = caveats.into_iter().flatten().reduce(|one, other| format!("{one} {other}"));
         answer.grids = vec![grid(lines)];
     }
     let family = family(descriptor, trial.family());
@@ -397,9 +389,7 @@ fn figures(line: &LawLine, fitted: &Fitted, page: Bytes) -> Vec<Figure> {
 
 /// Every size of these lines once, ascending.
 fn sizes(lines: &[LawLine]) -> Vec<Bytes> {
-    let all: BTreeSet<Bytes> =
-        order::set(lines.iter().flat_map(|line| line.sizes.iter().map(|size| size.memory)));
-    all.into_iter().collect()
+    order::distinct(lines.iter().flat_map(|line| &line.sizes).map(|size| size.memory))
 }
 
 /// Medians, a row a way and a column a size.

@@ -24,39 +24,36 @@ pub(super) fn describe() -> Descriptor {
         subject: "A new process".into(),
         analysis: Laws.name().into(),
         variants,
-        parameters: vec![Parameter::new(
+        parameters: Parameter::list(&[(
             "mib",
             "4,16,64,256 (4,16,64 with --quick), as far as half of what is available holds each twice",
             "resident memory of the calling process in MiB, two or more sizes; none is always measured as well",
-        )],
+        )]),
         margin: 0.05,
         // As `atomics`: different instructions on a core that another guest's thread may share.
         sway: 0.15,
         // Some tens of the cheapest children, and one of the dearest.
         epoch: Picoseconds::from_micros(500),
-        sources: vec![
-            Source::new(
+        sources: Source::list(&[
+            (
                 "S. Takeuchi, \"APIs, ABIs and system calls\" (in Japanese)",
                 "the question, from fork() to the system call",
             ),
-            Source::new(
+            (
                 "Linux, mm/memory.c, copy_page_range",
                 "what a fork copies of anonymous memory: an entry for each page that is there, and one for a huge page",
             ),
-            Source::new("clone(2)", "the flags of each way, and which memory a child has"),
-            Source::new(
-                "GNU C Library, sysdeps/unix/sysv/linux/arch-fork.h",
-                "the flags that fork() passes to clone",
-            ),
-            Source::new(
+            ("clone(2)", "the flags of each way, and which memory a child has"),
+            ("GNU C Library, sysdeps/unix/sysv/linux/arch-fork.h", "the flags that fork() passes to clone"),
+            (
                 "A. Baumann et al., A fork() in the road, HotOS 2019",
                 "that the cost grows with the caller's memory, and that posix_spawn and vfork do not",
             ),
-            Source::new(
+            (
                 "Linux, Documentation/admin-guide/mm/transhuge.rst",
                 "how huge pages are asked for and reported",
             ),
-        ],
+        ]),
         ..Descriptor::default()
     }
 }

@@ -4,7 +4,7 @@ use tenbin_metal::Fault;
 use tenbin_metal::pages::modest_huge_page;
 use tenbin_metal::spawn::{Spawner, Way};
 use tenbin_metal::touch::{self, page};
-use tenbin_model::{Axis, Bytes, Comparison, Effort, Order, Variant, VariantIndex};
+use tenbin_model::{Axis, Bytes, Comparison, Effort, Variant, VariantIndex, order};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timed {
@@ -43,100 +43,93 @@ pub(super) const THREAD: usize = 9;
 const LITTLE: u64 = 64;
 
 /// What most lines are.
-const USUAL: WayLine = WayLine {
-    name: "",
-    what: "",
-    way: Way::Fork,
-    huge: false,
-    timed: Timed::Life,
-    written: false,
-    number: 0,
-    quickly: true,
-    most: u64::MAX,
-};
+const fn line(name: &'static str, what: &'static str) -> WayLine {
+    WayLine {
+        name,
+        what,
+        way: Way::Fork,
+        huge: false,
+        timed: Timed::Life,
+        written: false,
+        number: 0,
+        quickly: true,
+        most: u64::MAX,
+    }
+}
 
 /// In the order of tables. The first answers for the experiment.
 pub(super) const LINES: [WayLine; 11] = [
+    line(
+        "fork",
+        "clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD), the system call of glibc's fork()",
+    ),
+    WayLine { huge: true, ..line("fork in huge pages", "the same call where the memory lies in huge pages") },
     WayLine {
-        name: "fork",
-        what: "clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD), the system call of glibc's fork()",
-        ..USUAL
-    },
-    WayLine {
-        name: "fork in huge pages",
-        what: "the same call where the memory lies in huge pages",
-        huge: true,
-        ..USUAL
-    },
-    WayLine {
-        name: "the call of fork alone",
-        what: "the same call, until the parent goes on",
         timed: Timed::Call,
         number: 1,
-        ..USUAL
+        ..line("the call of fork alone", "the same call, until the parent goes on")
     },
     WayLine {
-        name: "fork of written pages",
-        what: "the same call after every page was written to: the kernel must write-protect each again",
         written: true,
         number: 2,
         quickly: false,
         most: LITTLE,
-        ..USUAL
+        ..line(
+            "fork of written pages",
+            "the same call after every page was written to: the kernel must write-protect each again",
+        )
     },
     WayLine {
-        name: "vfork",
-        what: "clone(CLONE_VM | CLONE_VFORK | SIGCHLD): the child borrows the memory while the parent waits",
         way: Way::Vfork,
         number: 3,
-        ..USUAL
+        ..line(
+            "vfork",
+            "clone(CLONE_VM | CLONE_VFORK | SIGCHLD): the child borrows the memory while the parent waits",
+        )
     },
     WayLine {
-        name: "posix_spawn and exec",
-        what: "the C library's posix_spawn() of a program of three instructions in memory",
         way: Way::PosixSpawn,
         number: 4,
-        ..USUAL
+        ..line(
+            "posix_spawn and exec",
+            "the C library's posix_spawn() of a program of three instructions in memory",
+        )
     },
     WayLine {
-        name: "fork and exec",
-        what: "the call of fork(), then execveat() of the same program",
         way: Way::ForkExec,
         number: 5,
         most: LITTLE,
-        ..USUAL
+        ..line("fork and exec", "the call of fork(), then execveat() of the same program")
     },
     WayLine {
-        name: "clone3",
-        what: "clone3() with the flags of fork()",
         way: Way::Clone3,
         number: 6,
         quickly: false,
         most: LITTLE,
-        ..USUAL
+        ..line("clone3", "clone3() with the flags of fork()")
     },
     WayLine {
-        name: "clone3 with shared memory",
-        what: "clone3(CLONE_VM): a process that runs beside its parent in the same memory",
         way: Way::Clone3Shared,
         number: 7,
-        ..USUAL
+        ..line(
+            "clone3 with shared memory",
+            "clone3(CLONE_VM): a process that runs beside its parent in the same memory",
+        )
     },
     WayLine {
-        name: "a thread",
-        what: "clone() with the flags of pthread_create(), on a stack that is there",
         way: Way::Thread,
         number: 8,
-        ..USUAL
+        ..line("a thread", "clone() with the flags of pthread_create(), on a stack that is there")
     },
     WayLine {
-        name: "the call of fork alone in huge pages",
-        what: "the call, until the parent goes on, where the memory lies in huge pages",
         huge: true,
         timed: Timed::Call,
         number: 1,
         quickly: false,
-        ..USUAL
+        ..line(
+            "the call of fork alone in huge pages",
+            "the call, until the parent goes on, where the memory lies in huge pages",
+        )
     },
 ];
 
@@ -249,10 +242,7 @@ pub(super) fn places(lines: impl Iterator<Item = usize>, sizes: &[u64]) -> Vec<P
 
 /// The processes that these variants need, each once: how many MiB, in which kind of page.
 pub(super) fn parents_of<'a>(places: impl IntoIterator<Item = &'a Place>, smallest: u64) -> Vec<(u64, bool)> {
-    let mut parents: Vec<(u64, bool)> = places.into_iter().map(|place| place.parent(smallest)).collect();
-    parents.order();
-    parents.dedup();
-    parents
+    order::distinct(places.into_iter().map(|place| place.parent(smallest)))
 }
 
 /// What is weighed among the variants of these lines, by their places.

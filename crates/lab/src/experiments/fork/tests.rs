@@ -13,7 +13,6 @@ fn with<T>(free: u64, effort: Effort, mib: Option<&str>, body: impl FnOnce(&Requ
     body(&TestRequest { machine, effort, settings, ..TestRequest::default() }.request())
 }
 
-/// The variants of a plan and its only cell.
 fn planned(request: &Request<'_>) -> (Vec<Variant>, PlannedCell) {
     let mut plan = plan(request).unwrap();
     assert_eq!(plan.cells.len(), 1);
@@ -118,15 +117,10 @@ fn every_line_has_every_size_and_stands_where_it_says() {
         assert!(measured.iter().all(|variant| variant.role == Role::Measured));
         let here = here(request).unwrap().lines;
         for (number, line) in LINES.iter().enumerate() {
-            let points: Vec<u64> = measured
-                .iter()
-                .filter(|variant| {
-                    variant.coordinate(WAY) == Some(line.number)
-                        && variant.coordinate(HUGE) == Some(u64::from(line.huge))
-                })
-                .filter_map(|variant| variant.coordinate(PAGES))
-                .map(|pages| (pages * page() as u64) >> 20)
-                .collect();
+            let own = [Some(line.number), Some(line.huge.into())];
+            let of_line = measured.iter().filter(|it| [it.coordinate(WAY), it.coordinate(HUGE)] == own);
+            let pages = of_line.filter_map(|variant| variant.coordinate(PAGES));
+            let points: Vec<u64> = pages.map(|pages| (pages * page() as u64) >> 20).collect();
             let expected: &[u64] = match here.contains(&number) {
                 false => &[],
                 true if line.most < 256 => &[0, 4, 16, 64],

@@ -6,19 +6,13 @@ use tenbin_analysis::verdict::comparisons::{self, empty};
 use tenbin_analysis::verdict::{caveat, refused_in_words, sentence};
 use tenbin_analysis::{Analysis, Judged};
 use tenbin_model::words::and;
-use tenbin_model::{
-    Answer, Arrangement, Bytes, Descriptor, Evidence, Figure, Machine, Refusal, Trial, Verdict,
-};
+use tenbin_model::{Answer, Bytes, Cell, Descriptor, Evidence, Figure, Machine, Refusal, Trial, Verdict};
 
 const SIZE: &str = "size";
 
 /// The size of a cell's file, as the cell states it.
 pub(super) fn size_parameter(size: Bytes) -> (String, String) {
     (SIZE.into(), size.0.to_string())
-}
-
-fn size_of(arrangement: &Arrangement) -> Option<Bytes> {
-    arrangement.parameter(SIZE)?.parse().ok().map(Bytes)
 }
 
 /// Comparisons at several sizes, and the size at which the first of them turns round.
@@ -32,16 +26,12 @@ impl Analysis for Crossover {
 
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let mut answers = comparisons::answers(|cell| self.time(cell), machine, trial);
-        let points: Vec<Point> = trial
-            .cells
-            .iter()
-            .filter_map(|cell| {
-                let label = &cell.arrangement.label;
-                let first = answers.iter().find(|answer| answer.cell == *label)?;
-                let size = size_of(&cell.arrangement)?;
-                Some(Point { size, winner: Winner::of(first), answer: first.clone() })
-            })
-            .collect();
+        let point = |cell: &Cell| {
+            let first = answers.iter().find(|answer| answer.cell == cell.arrangement.label)?;
+            let size = cell.arrangement.parameter(SIZE)?.parse().ok().map(Bytes)?;
+            Some(Point { size, winner: Winner::of(first), answer: first.clone() })
+        };
+        let points: Vec<Point> = trial.cells.iter().filter_map(point).collect();
         let placement = trial.cells.iter().find_map(|cell| caveat::placement(machine, cell));
         let headline = Answer { caveat: placement, ..headline(trial, &points) };
         let view = cell_by_cell(|cell| self.time(cell), trial, &answers);
@@ -55,12 +45,6 @@ struct Point {
     size: Bytes,
     winner: Winner,
     answer: Answer,
-}
-
-impl Point {
-    fn evidence(&self) -> Option<&Evidence> {
-        self.answer.evidence.as_ref()
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,11 +80,9 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
         refusal: Some(refusal),
         ..answer.clone()
     };
-    let won: Vec<(&Point, &Evidence)> = points
-        .iter()
-        .filter(|point| point.winner.is_one())
-        .filter_map(|point| Some((point, point.evidence()?)))
-        .collect();
+    let decided = points.iter().filter(|point| point.winner.is_one());
+    let won: Vec<(&Point, &Evidence)> =
+        decided.filter_map(|point| Some((point, point.answer.evidence.as_ref()?))).collect();
     let (Some((first, small)), Some((last, large))) = (won.first(), won.last()) else {
         if !points.is_empty() && points.iter().all(|point| point.winner == Winner::Neither) {
             let sentence = format!("{subject}: both cost the same at every size.");
@@ -114,11 +96,8 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
             remedy: "ask for a smaller one (--set size=4)".into(),
         }));
     };
-    let turns: Vec<[&Point; 2]> = won
-        .windows(2)
-        .map(|pair| [pair[0].0, pair[1].0])
-        .filter(|[one, next]| one.winner != next.winner)
-        .collect();
+    let neighbours = won.windows(2).map(|pair| [pair[0].0, pair[1].0]);
+    let turns: Vec<[&Point; 2]> = neighbours.filter(|[one, next]| one.winner != next.winner).collect();
     let cheaper = |evidence: &Evidence| {
         if evidence.ratio > 1.0 { evidence.left.clone() } else { evidence.right.clone() }
     };
@@ -164,7 +143,7 @@ fn headline(trial: &Trial, points: &[Point]) -> Answer {
         verdict: Verdict::Different,
         sentence,
         brief,
-        evidence: last.evidence().cloned(),
+        evidence: last.answer.evidence.clone(),
         figures,
         ..answer
     }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use tenbin_model::machine::{Node, Observed};
 use tenbin_model::unit::three_digits;
 use tenbin_model::{
-    Answer, Axis, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Order, Refusal, Trial, Variant,
-    VariantIndex, Verdict,
+    Answer, Axis, Bytes, Cell, Cpu, Descriptor, Figure, Grid, Machine, Refusal, Trial, Variant, VariantIndex,
+    Verdict, order,
 };
 
 use self::distance::{
@@ -17,9 +17,8 @@ use self::distance::{
     one_column,
 };
 use super::{HOME, READER, REPEAT};
-use tenbin_analysis::verdict::caveat;
 use tenbin_analysis::verdict::comparisons::{empty, refused};
-use tenbin_analysis::verdict::refused_in_words;
+use tenbin_analysis::verdict::{caveat, refused_in_words};
 use tenbin_analysis::{Analysis, Basis, Judged};
 use tenbin_document::words::percent;
 use tenbin_stats::order::Ordered;
@@ -112,10 +111,7 @@ impl Times {
     }
 
     fn cpus(&self, of: fn(&Observation) -> Cpu) -> Vec<Cpu> {
-        let mut cpus: Vec<Cpu> = self.observations.iter().map(of).collect();
-        cpus.order();
-        cpus.dedup();
-        cpus
+        order::distinct(self.observations.iter().map(of))
     }
 
     fn epochs(&self, reader: Cpu, home: Cpu) -> Vec<f64> {

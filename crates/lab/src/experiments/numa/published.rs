@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tenbin_model::machine::Observed;
 use tenbin_model::{
-    Arrangement, Cell, Cpu, Descriptor, Machine, Order, Picoseconds, Rows, Sample, Sizes, Trial, Variant,
-    VariantIndex,
+    Arrangement, Cell, Cpu, Descriptor, Machine, Picoseconds, Rows, Sample, Sizes, Trial, Variant,
+    VariantIndex, order,
 };
 
 use super::{BY_CHASE, BY_STORES, again, by_chase, by_stores, describe};
@@ -111,9 +111,7 @@ fn sample(order: usize, variant: usize, block: u32, cpu: Cpu, nanoseconds: f64) 
 }
 
 fn trial(label: &str, rows: &Rows, variants: Vec<Variant>, samples: Vec<Sample>) -> Trial {
-    let mut cpus: Vec<Cpu> = samples.iter().map(|sample| sample.cpu).collect();
-    cpus.order();
-    cpus.dedup();
+    let cpus = order::distinct(samples.iter().map(|sample| sample.cpu));
     // How large buffers and caches were, where the table has it.
     let bytes =
         |title: &str| Some((rows.iter().find_map(|row| row.number(title))? * f64::from(1 << 20)) as u64);

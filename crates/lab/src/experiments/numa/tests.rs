@@ -4,7 +4,9 @@ use tenbin_model::topology::USUAL_LINE;
 use tenbin_model::{Machine, Size, VariantIndex, Word};
 
 use super::*;
-use crate::rehearsal::{Planted, TestRequest, arrangements, cache, machine_with, place, rehearsed};
+use crate::rehearsal::{
+    Planted, TestRequest, arrangements, cache, machine_with, place, refuses, rehearsed, says,
+};
 
 const BYTES: usize = 1 << 20;
 
@@ -49,7 +51,7 @@ fn memory_that_stays_is_measured_to_the_end() {
 fn pages_that_move_between_two_blocks_refuse_the_cell() {
     for manner in [Manner::Chase, Manner::Stores] {
         with_matrix(manner, |request, descriptor, arrangement, matrix| {
-            let mut moving = Planted::later(matrix, |matrix: &mut Matrix, variant, iterations| {
+            let mut moving = Planted::later(Box::new(matrix), |matrix: &mut Matrix, variant, iterations| {
                 matrix.memories[0].placed = Answer::Placed(Placement::all_on(u32::MAX, BYTES));
                 matrix.epoch(variant, iterations)
             });
@@ -60,9 +62,7 @@ fn pages_that_move_between_two_blocks_refuse_the_cell() {
                 eprintln!("the kernel does not say where memory lies: {}", refusal.reached);
             } else {
                 let message = format!("the page at byte 0 was on node {} and is", u32::MAX);
-                assert!(refusal.reached.contains(&message), "{refusal:?}");
-                assert!(refusal.needs.contains("every page where it was"), "{refusal:?}");
-                assert!(refusal.remedy.contains("numa_balancing"), "{refusal:?}");
+                refuses(refusal, &message, "every page where it was", "numa_balancing");
             }
             assert!(refusal.reached.contains(&format!("{}'s memory", request.cpus[0])), "{refusal:?}");
             assert!(!cell.samples.is_empty() && cell.ended.is_none());
@@ -82,11 +82,9 @@ fn a_measured_walk_that_is_not_one_cycle_is_never_timed() {
         matrix.memories[0].placed = work.placement().unwrap();
         matrix.memories[0].work = work;
         let cell = rehearsed((descriptor, arrangement), request, &mut matrix);
-        let refusal = cell.refusal.as_ref().unwrap();
         let home = request.cpus[0];
         let message = format!("implementation error: `{home} in {home}'s memory` broke the specification");
-        assert!(refusal.reached.contains(&message), "{refusal:?}");
-        assert!(refusal.reached.contains(&format!("of {} lines", BYTES / spacing)), "{refusal:?}");
+        says(&cell.refusal.unwrap().reached, &[&message, &format!("of {} lines", BYTES / spacing)]);
         assert!(cell.samples.is_empty());
     });
 }
@@ -197,14 +195,8 @@ fn memory_away_from_the_cpu_that_touched_it_is_refused() {
     let pages = placed.asked();
     let message =
         format!("of {pages} pages looked at in the memory that CPU 1 touched first, 0 are on node 0");
-    assert!(
-        refusal.reached.contains(&message) && refusal.reached.ends_with(&format!("{pages} on node 1")),
-        "{refusal:?}"
-    );
-    assert!(
-        refusal.needs.contains("every page") && refusal.remedy.contains("free memory on node 0"),
-        "{refusal:?}"
-    );
+    refuses(&refusal, &message, "every page", "free memory on node 0");
+    assert!(refusal.reached.ends_with(&format!("{pages} on node 1")), "{refusal:?}");
 }
 
 /// The kernel cannot be made to put a page elsewhere where there is one node. So the firmware's word is

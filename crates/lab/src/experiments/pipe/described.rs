@@ -61,32 +61,24 @@ pub(super) fn published() -> Vec<Published> {
 }
 
 pub(super) fn describe() -> Descriptor {
-    let mut variants = vec![
-        Variant::measured(
-            "puts",
-            "one puts(3) a line: what gcc -O3 makes of the published printf(\"%s\\n\", line)",
-        ),
-        Variant::measured(
-            "write",
-            "write(2) of as many whole lines as the published 8 KiB hold (8190 bytes)",
-        ),
-        Variant::measured(
+    let measured = [
+        ("puts", "one puts(3) a line: what gcc -O3 makes of the published printf(\"%s\\n\", line)"),
+        ("write", "write(2) of as many whole lines as the published 8 KiB hold (8190 bytes)"),
+        (
             "vmsplice of two buffers",
             "as published: copy lines into one of two buffers of the pipe's size, give its pages",
         ),
-        Variant::measured("vmsplice of constant pages", "give the same pages again and again, no copy"),
-        Variant::measured("tee", "fill a pipe once, duplicate its pages by tee(2)"),
-        Variant::measured("splice", "splice(2) from a file in memory that is written once"),
-        Variant::measured("constant huge page", "vmsplice of constant pages that lie in a huge page"),
-        Variant::measured(
+        ("vmsplice of constant pages", "give the same pages again and again, no copy"),
+        ("tee", "fill a pipe once, duplicate its pages by tee(2)"),
+        ("splice", "splice(2) from a file in memory that is written once"),
+        ("constant huge page", "vmsplice of constant pages that lie in a huge page"),
+        (
             "tee of large buffers",
             "the same with buffers of 32 KiB, made by splicing from a socket: eight pages in one place of the pipe",
         ),
-        Variant::measured(
-            "vmsplice of two buffers of 1 MiB",
-            "as published, with buffers and a pipe four times as large",
-        ),
+        ("vmsplice of two buffers of 1 MiB", "as published, with buffers and a pipe four times as large"),
     ];
+    let mut variants = Variant::list(&measured, &[]);
     variants.extend(WAYS[WRITES].iter().filter_map(|how| match how {
         How::Write { room } => {
             let size = Bytes(*room as u64);

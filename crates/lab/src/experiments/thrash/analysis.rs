@@ -59,12 +59,9 @@ impl Analysis for Thrashing {
     fn judge(&self, machine: &Machine, trial: &Trial) -> Judged {
         let of_cell = |cell| (cell, of_cell(self.time(cell), machine, trial, cell));
         let cells: Vec<(&Cell, Vec<Answer>)> = trial.cells.iter().map(of_cell).collect();
-        let findings = cells
-            .iter()
-            .filter_map(|(cell, answers)| causes(trial, cell, answers))
-            .chain(footnote(machine, trial, &cells))
-            .chain(counters(machine, trial))
-            .collect();
+        let causes = cells.iter().filter_map(|(cell, answers)| causes(trial, cell, answers));
+        let others = [footnote(machine, trial, &cells), counters(machine, trial)];
+        let findings = causes.chain(others.into_iter().flatten()).collect();
         let answers: Vec<Answer> = cells.into_iter().flat_map(|(_, answers)| answers).collect();
         Judged { view: cell_by_cell(|cell| self.time(cell), trial, &answers), answers, findings }
     }

@@ -10,7 +10,7 @@ mod view;
 
 use tenbin_model::verdict::Grid;
 use tenbin_model::{
-    Answer, Cell, Descriptor, Figure, Interval, Machine, Picoseconds, Trial, VariantIndex, Verdict,
+    Answer, Cell, Descriptor, Figure, Interval, Machine, Picoseconds, Trial, VariantIndex, Verdict, order,
 };
 
 use tenbin_analysis::verdict::{comparisons, sentence, votes, whole_epoch};
@@ -257,12 +257,7 @@ fn figures(late: &Late) -> Vec<Figure> {
 /// The medians and the worst of every cell that was timed to its end: a row a variant, a column a cell.
 fn grids(cells: &[(&Cell, Vec<Late>)]) -> Vec<Grid> {
     let cells: Vec<&(&Cell, Vec<Late>)> = cells.iter().filter(|(_, late)| !late.is_empty()).collect();
-    let mut rows: Vec<&str> = Vec::new();
-    for late in cells.iter().flat_map(|(_, late)| late) {
-        if !rows.contains(&late.name.as_str()) {
-            rows.push(&late.name);
-        }
-    }
+    let rows = order::firsts(cells.iter().flat_map(|(_, late)| late).map(|late| late.name.as_str()));
     let grid = |name: &str, read: fn(&Late) -> f64| {
         let value = |row: &str, late: &[Late]| late.iter().find(|late| late.name == row).map(read);
         Grid {

@@ -9,7 +9,8 @@ use tenbin_metal::timers::{self, Firing, Order, Waiters};
 use tenbin_metal::{Fault, Lap};
 use tenbin_model::{Cpu, Finding, Picoseconds, VariantIndex};
 
-use super::{GAP, MEASURED, SLEEP, SLEEP_LEAST, WAYS, surroundings};
+use super::surroundings::{finding, of_slack, of_waking};
+use super::{GAP, MEASURED, SLEEP, SLEEP_LEAST, WAYS};
 use crate::experiment::{Apparatus, Failure, Seen};
 
 /// The check waits for no longer than this, however long the timer of the cell is: what is timed is held
@@ -40,8 +41,9 @@ pub(super) struct Firings {
     alone: Vec<Waiters>,
     wave: Option<Wave>,
     cpu: Cpu,
-    /// Firings that broke the specification once and that did not come again, by variant and clause.
-    single: BTreeMap<(VariantIndex, Clause), Single>,
+    /// Firings that broke the specification once and that did not come again, by variant and clause: how
+    /// many, and what the first of them was.
+    single: BTreeMap<(VariantIndex, Clause), (u64, String)>,
     /// Whether the first block has begun. Before that the engine looks for the number of iterations of an
     /// epoch, which is one whatever it sees.
     begun: bool,
@@ -56,12 +58,6 @@ pub(super) enum Clause {
     Once,
     /// The caller did not sleep. Load can look like it.
     Asleep,
-}
-
-struct Single {
-    times: u64,
-    /// What the first of them was.
-    first: String,
 }
 
 /// Many timers that wait at the same time, so that long ones need not be waited for one by one.
@@ -98,14 +94,11 @@ impl Wave {
     fn next(&mut self, variant: VariantIndex, time: Picoseconds) -> Result<Option<Firing>, Fault> {
         if self.fired.get(&variant).is_none_or(VecDeque::is_empty) {
             let drawn = self.drawn();
-            let orders: Vec<Order> = drawn
-                .iter()
-                .zip(1..)
-                .map(|(&variant, place)| {
-                    let drawn = self.random.random_range(0..=GAP.0 / 2);
-                    order(variant, time, Picoseconds(place * GAP.0 + drawn))
-                })
-                .collect();
+            let armed = |(&variant, place): (&VariantIndex, u64)| {
+                let drawn = self.random.random_range(0..=GAP.0 / 2);
+                order(variant, time, Picoseconds(place * GAP.0 + drawn))
+            };
+            let orders: Vec<Order> = drawn.iter().zip(1..).map(armed).collect();
             for (variant, firing) in drawn.into_iter().zip(self.waiters.wait(&orders)?) {
                 self.fired.entry(variant).or_default().push_back(firing);
             }
@@ -219,31 +212,10 @@ impl Firings {
         if comes_again(clause, || self.alone(variant, time))? {
             return Ok(Some(seen));
         }
-        let single = self.single.entry((variant, clause)).or_insert(Single { times: 0, first: seen.clone() });
-        single.times += 1;
-        let is_second = single.times > 1 && clause != Clause::Asleep;
-        Ok(is_second.then(|| format!("{}; and {seen}", single.first)))
-    }
-
-    /// What was seen once, came no more, and accuses nobody.
-    fn remarked(&self) -> Vec<Finding> {
-        let remark = |(&(_, clause), single): (&(VariantIndex, Clause), &Single)| {
-            let times = if single.times == 1 { "Once".to_owned() } else { format!("{} times", single.times) };
-            let why = match clause {
-                Clause::Asleep => "a caller preempted before it sleeps may be charged for what the host took",
-                Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
-            };
-            Finding {
-                experiment: "timer".into(),
-                sentence: format!(
-                    "{times} a firing seemed to break the specification and did not again: {}.",
-                    single.first
-                ),
-                evidence: format!("the same call was asked {AGAIN} more times at once and kept it; {why}"),
-                confidence: "what does not repeat accuses nobody".into(),
-            }
-        };
-        self.single.iter().map(remark).collect()
+        let (times, first) = self.single.entry((variant, clause)).or_insert((0, seen.clone()));
+        *times += 1;
+        let is_second = *times > 1 && clause != Clause::Asleep;
+        Ok(is_second.then(|| format!("{first}; and {seen}")))
     }
 }
 
@@ -290,12 +262,25 @@ impl Apparatus for Firings {
             |variant| self.alone(variant, SLACK_READ).map(|firing| Picoseconds::from_nanos(firing.slack));
         let (inherited, least) = (slack(SLEEP)?, slack(SLEEP_LEAST)?);
         Ok(vec![
-            surroundings::of_slack(inherited, least),
-            surroundings::of_waking(self.cpu, &timers::idle(self.cpu), timers::resolution()),
+            of_slack(inherited, least),
+            of_waking(self.cpu, &timers::idle(self.cpu), timers::resolution()),
         ])
     }
 
+    /// What was seen once, came no more, and accuses nobody.
     fn remarks(&mut self) -> Vec<Finding> {
-        self.remarked()
+        let remark = |(&(_, clause), (times, first)): (&(VariantIndex, Clause), &(u64, String))| {
+            let times = if *times == 1 { "Once".to_owned() } else { format!("{times} times") };
+            let why = match clause {
+                Clause::Asleep => "a caller preempted before it sleeps may be charged for what the host took",
+                Clause::Early | Clause::Once => "a second one in this cell would have been called a fault",
+            };
+            finding(
+                format!("{times} a firing seemed to break the specification and did not again: {first}."),
+                format!("the same call was asked {AGAIN} more times at once and kept it; {why}"),
+                "what does not repeat accuses nobody",
+            )
+        };
+        self.single.iter().map(remark).collect()
     }
 }

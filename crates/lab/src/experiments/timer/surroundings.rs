@@ -3,26 +3,21 @@
 
 use tenbin_metal::timers::{Idle, State, Way};
 use tenbin_model::words::{and, comma};
-use tenbin_model::{Cpu, Finding, Picoseconds};
+use tenbin_model::{Cpu, Finding, Picoseconds, order};
 
 use super::{MEASURED, WAYS};
 
 /// Timers on a coarser grid than this are not of high resolution.
 const FINE: Picoseconds = Picoseconds::from_micros(1);
 
-fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
+pub(super) fn finding(sentence: String, evidence: String, confidence: &str) -> Finding {
     Finding { experiment: "timer".into(), sentence, evidence, confidence: confidence.into() }
 }
 
 pub(super) fn of_slack(inherited: Picoseconds, least: Picoseconds) -> Finding {
     let names = |wanted: fn(&Way) -> bool| {
-        let mut names: Vec<&str> = Vec::new();
-        for (way, _) in &WAYS[..MEASURED] {
-            if wanted(way) && !names.contains(&way.name()) {
-                names.push(way.name());
-            }
-        }
-        and(names)
+        let ways = WAYS[..MEASURED].iter().map(|(way, _)| way).filter(|way| wanted(way));
+        and(order::firsts(ways.map(|way| way.name())))
     };
     // One call does not stop at the thread's slack (`select_estimate_accuracy`, `fs/select.c`).
     let steady = names(|way| way.has_slack() && *way != Way::Poll);
@@ -64,10 +59,9 @@ pub(super) fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Findi
         format!("timers fire only at ticks, {resolution} apart")
     };
     let state = |state: &State| format!("{} {} µs", state.name, state.microseconds);
-    let states: Vec<String> = idle.states.iter().map(state).collect();
-    let states = match states.as_slice() {
+    let states = match idle.states.as_slice() {
         [] => "no sleep states are listed".to_owned(),
-        states => format!("time to leave each sleep state: {}", comma(states)),
+        states => format!("time to leave each sleep state: {}", comma(states.iter().map(state))),
     };
     let built = idle.preemption.as_deref().unwrap_or("no word on preemption");
     finding(
@@ -80,16 +74,14 @@ pub(super) fn of_waking(cpu: Cpu, idle: &Idle, resolution: Picoseconds) -> Findi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::says;
 
     #[test]
     fn what_is_unknown_is_said_and_not_made_up() {
         let finding = of_waking(Cpu(1), &Idle::default(), Picoseconds::from_millis(4));
-        assert!(
-            finding.sentence.contains("CPU 1 waits in a way that the kernel does not name"),
-            "{finding:?}"
-        );
-        assert!(finding.sentence.contains("timers fire only at ticks, 4.00 ms apart"), "{finding:?}");
-        assert!(finding.evidence.contains("no sleep states are listed"), "{finding:?}");
+        says(&finding.sentence, &["CPU 1 waits in a way that the kernel does not name"]);
+        says(&finding.sentence, &["timers fire only at ticks, 4.00 ms apart"]);
+        says(&finding.evidence, &["no sleep states are listed"]);
     }
 
     #[test]
@@ -107,10 +99,7 @@ mod tests {
             "While nothing is due, CPU 0 sleeps by the driver intel_idle and the governor menu and is woken by \
              lapic-deadline; timers are of high resolution (1.00 ns)."
         );
-        assert!(
-            finding.evidence.contains("C6 133 µs") && finding.evidence.contains("PREEMPT_RT"),
-            "{finding:?}"
-        );
+        says(&finding.evidence, &["C6 133 µs", "PREEMPT_RT"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tenbin_model::topology::{Shared, shared};
 use tenbin_model::unit::three_digits;
-use tenbin_model::{Cell, Cpu, Machine, Picoseconds, Sample, Trial, VariantIndex};
+use tenbin_model::{Cell, Cpu, Machine, Picoseconds, Sample, VariantIndex};
 
 use tenbin_stats::order::Ordered;
 
@@ -34,14 +34,9 @@ pub(super) struct Spread {
 }
 
 impl Pair {
-    /// Every pair of `trial`, controls too, that was timed to its end.
-    pub(super) fn all(machine: &Machine, trial: &Trial) -> Vec<Self> {
-        trial.cells.iter().filter_map(|cell| Self::of(machine, cell)).collect()
-    }
-
     /// None where a protocol was not timed, and where the cell was refused: what was taken before a lost
     /// update or a broken pin is kept with it, and is no figure.
-    fn of(machine: &Machine, cell: &Cell) -> Option<Self> {
+    pub(super) fn of(machine: &Machine, cell: &Cell) -> Option<Self> {
         let &[one, other] = cell.arrangement.cpus.as_slice() else { return None };
         if cell.refusal.is_some() || cell.arrangement.variants.is_empty() {
             return None;

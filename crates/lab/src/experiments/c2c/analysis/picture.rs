@@ -1,7 +1,7 @@
 //! The figures of a map of pairs: by class, and by pair.
 
 use tenbin_model::topology::Shared;
-use tenbin_model::{Cpu, Descriptor, Figure, Grid, Order, Trial, Variant, VariantIndex};
+use tenbin_model::{Cpu, Descriptor, Figure, Grid, Trial, Variant, VariantIndex, order};
 
 use super::pair::{Pair, Spread, classes};
 use tenbin_stats::order::Ordered;
@@ -60,9 +60,7 @@ pub(super) fn figures(rows: &[ByClass]) -> Vec<Figure> {
 type Read = fn(&Spread) -> f64;
 
 pub(super) fn grids(descriptor: &Descriptor, pairs: &[&Pair]) -> Vec<Grid> {
-    let mut cpus: Vec<Cpu> = pairs.iter().flat_map(|pair| [pair.cpus.0, pair.cpus.1]).collect();
-    cpus.order();
-    cpus.dedup();
+    let cpus = order::distinct(pairs.iter().flat_map(|pair| [pair.cpus.0, pair.cpus.1]));
     let names: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
     let figures: [(&str, Read); 3] =
         [("median", |spread| spread.median), ("p5", |spread| spread.low), ("p95", |spread| spread.high)];

@@ -227,13 +227,12 @@ mod tests {
         for (sizes, least) in [(&[3, 3, 2][..], 1.0 / 280.0), (&[8, 8], 1e-4)] {
             let labels = groups(sizes);
             let cpus = labels.cpus;
-            let pairs: Vec<Timed> = (0..cpus)
-                .flat_map(|other| (0..other).map(move |one| (one, other)))
-                .map(|(one, other)| {
-                    let class = labels.at(one, other).unwrap();
-                    Timed { one, other, class, log: class as f64 }
-                })
-                .collect();
+            let pairs = (0..cpus).flat_map(|other| (0..other).map(move |one| (one, other)));
+            let timed = |(one, other)| {
+                let class = labels.at(one, other).unwrap();
+                Timed { one, other, class, log: class as f64 }
+            };
+            let pairs: Vec<Timed> = pairs.map(timed).collect();
             let relabelings = Relabelings::of(labels);
             let clear: Vec<f64> = pairs.iter().map(|pair| pair.log).collect();
             let part = relabelings.reaching(&pairs, &clear, 1);

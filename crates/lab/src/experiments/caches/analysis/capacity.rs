@@ -83,8 +83,7 @@ pub(super) struct Stated {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Capacities {
     pub page: Bytes,
-    /// The stated levels in order, then those beyond them that only a measurement in huge pages
-    /// knows.
+    /// The stated levels in order, then those beyond them that only a measurement in huge pages knows.
     pub levels: Vec<Level>,
     /// Rises that no level explains: the address translation, most often.
     pub unexplained: Vec<Rise>,
@@ -196,8 +195,7 @@ fn flat_from(shape: &Shape, levels: &[Level]) -> Option<Bytes> {
 
 /// The size of each level that other experiments should build on: the stated one where the knee agrees, else
 /// the knee; the stated one also where there is no knee, as the firmware's word alone. A level that has ended
-/// before its size without a knee of its own is left out. A level of which
-/// nothing is known is left out.
+/// before its size without a knee of its own is left out. A level of which nothing is known is left out.
 pub(super) fn taken(capacities: &Capacities) -> Vec<Size> {
     let size = |level: &Level| {
         let (bytes, by) = match (level.stated, level.measured()) {

@@ -1,11 +1,11 @@
 //! The curves of each CPU.
 
 use tenbin_document::{Bars, Block, Document, Series};
-use tenbin_model::{Bytes, Order, Picoseconds, Trial};
+use tenbin_model::{Bytes, Picoseconds, Trial};
 use tenbin_stats::order::Ordered;
 
-use super::Walked;
 use super::capacity::{Capacities, Curve};
+use super::{Walked, sizes};
 
 pub(super) fn view(walked: &[Walked], trial: &Trial) -> Document {
     let mut document = Document::new();
@@ -26,9 +26,7 @@ pub(super) fn view(walked: &[Walked], trial: &Trial) -> Document {
 }
 
 fn bars(curves: &[Curve], capacities: &Capacities) -> Bars {
-    let mut sizes: Vec<Bytes> = curves.iter().flat_map(|curve| &curve.points).map(|it| it.bytes).collect();
-    sizes.order();
-    sizes.dedup();
+    let sizes = sizes(curves);
     let median = |times: &[f64]| {
         let times = times.iter().copied().filter(|time| time.is_finite() && *time > 0.0).collect();
         Ordered::new(times).map(|times| Picoseconds(times.median().round() as u64))

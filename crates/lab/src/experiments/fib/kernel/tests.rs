@@ -1,7 +1,8 @@
 //! Algorithms in user space stand in for the driver: the comparison sees what is right and what is not.
 
-use tenbin_bignum::published::{Start, decimal};
+use tenbin_bignum::published::Start;
 
+use super::super::user::Method;
 use super::*;
 
 /// A driver in user space, with the writing of one algorithm.
@@ -9,7 +10,6 @@ use super::*;
 pub(in crate::experiments::fib) struct InUserSpace(Base);
 
 impl InUserSpace {
-    /// One for each algorithm.
     pub(in crate::experiments::fib) fn every() -> Vec<(Algorithm, Self)> {
         ALGORITHMS.into_iter().map(|algorithm| (algorithm, Self(algorithm.base))).collect()
     }
@@ -17,13 +17,11 @@ impl InUserSpace {
 
 impl NumberSource for InUserSpace {
     fn number(&self, n: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes: Vec<u8> = match self.0 {
-            Base::Words => fibonacci(n).limbs().iter().flat_map(|limb| limb.to_le_bytes()).collect(),
-            Base::Billions => {
-                let digits = decimal::fibonacci(n as u32, Start::Corrected);
-                digits.iter().flat_map(|digit| digit.to_le_bytes()).collect()
-            }
+        let method = match self.0 {
+            Base::Words => Method::Doubling,
+            Base::Billions => Method::Billions(Start::Corrected),
         };
+        let bytes = method.repeat(n, 1).unwrap().bytes();
         buffer[..bytes.len()].copy_from_slice(&bytes);
         Ok(bytes.len())
     }

@@ -2,7 +2,7 @@
 
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{and, comma, semicolon};
-use tenbin_model::{Finding, Order, Picoseconds};
+use tenbin_model::{Finding, Picoseconds, order};
 
 use super::shares::{Shares, clears, multiplies};
 use super::{ALLOCATIONS, Algorithm, Counted, Split, Traced, Unit};
@@ -44,10 +44,7 @@ fn of<'a, T>(all: &'a [(Algorithm, T)], name: &str) -> Option<&'a T> {
 /// Where the time of a read of one number goes, by algorithm; none where nothing was read.
 pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Option<Finding> {
     let (first, ours) = splits.iter().find(|(it, _)| it.name == OURS).or(splits.first())?;
-    let what = match unit {
-        Unit::Nanoseconds => "",
-        Unit::Instructions => " instructions, emulated",
-    };
+    let what = if unit == Unit::Instructions { " instructions, emulated" } else { "" };
     let in_words = |time: f64| length(time, unit);
     let mut sentence = format!(
         "A read of F({place}) by {} takes {}{what}: {} to compute, {} to allocate, {} to copy, and {}",
@@ -65,15 +62,12 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
             "a rest that is too short for this clock".into()
         },
     );
-    let against: Vec<String> = SEEDS
-        .iter()
-        .filter(|name| **name != first.name)
-        .filter_map(|name| Some((name, of(splits, name)?)))
-        .filter(|_| ours.whole > 0.0)
-        .map(|(name, published)| {
-            format!("{name} {}, {}x", in_words(published.whole), three_digits(published.whole / ours.whole))
-        })
-        .collect();
+    let against = |name: &&str| {
+        let published = of(splits, name)?.whole;
+        let times = three_digits(published / ours.whole);
+        (*name != first.name && ours.whole > 0.0).then(|| format!("{name} {}, {times}x", in_words(published)))
+    };
+    let against: Vec<String> = SEEDS.iter().filter_map(against).collect();
     if !against.is_empty() {
         sentence += &format!("; the published methods: {}", against.join(", and "));
     }
@@ -88,8 +82,7 @@ pub(super) fn split(place: u64, splits: &[(Algorithm, Split)], unit: Unit) -> Op
             it.reads
         )
     };
-    let evidence: Vec<String> = splits.iter().map(line).collect();
-    Some(finding(sentence + ".", semicolon(&evidence), rests_on(unit)))
+    Some(finding(sentence + ".", semicolon(splits.iter().map(line)), rests_on(unit)))
 }
 
 /// Without the right to choose, one algorithm was asked.
@@ -104,13 +97,12 @@ pub(super) fn only_the_chosen(chosen: Option<&Algorithm>) -> Finding {
 
 /// An emulated clock that counts no instructions.
 pub(super) fn no_times(each: &[f64]) -> Finding {
-    let each: Vec<String> = each.iter().map(|each| three_digits(*each)).collect();
     finding(
         "Where a read's time goes is not shown: this CPU is emulated, and its clock does not count instructions.".into(),
         format!(
             "an instruction of a loop took {} ns of it; a guest of `tenbin guest run --count-instructions` has a clock \
              that counts them",
-            and(&each)
+            and(each.iter().map(|each| three_digits(*each)))
         ),
         "a loop of known length was timed twice",
     )
@@ -132,28 +124,15 @@ pub(super) fn allocations(counted: &Counted) -> Option<Finding> {
         let here = counted.iter().filter(|(_, known, _)| *known == place);
         comma(here.map(|(it, _, events)| format!("{} by {}", count(asked_for(events)), it.name)))
     };
-    let mut places: Vec<u64> = counted.iter().map(|(_, place, _)| *place).collect();
-    places.order();
-    places.dedup();
-    let others: Vec<String> = places
-        .iter()
-        .filter(|&&place| place != smallest)
-        .map(|&place| format!("F({place}): {}", by(place)))
-        .collect();
-    let raw: Vec<String> = counted
-        .iter()
-        .filter(|(_, place, _)| *place == smallest)
-        .map(|(algorithm, _, events)| {
-            let events: Vec<String> = events
-                .iter()
-                .filter(|(_, count)| *count > 0.0)
-                .map(|(name, events)| format!("{} {}", name.trim_start_matches("kmem/"), count(*events)))
-                .collect();
-            format!("{}: {}", algorithm.name, events.join(" "))
-        })
-        .collect();
-    let mut evidence = others;
-    evidence.push(format!("events of F({smallest}), {}", semicolon(&raw)));
+    let others = order::distinct(counted.iter().map(|(_, place, _)| *place)).into_iter().skip(1);
+    let mut evidence: Vec<String> = others.map(|place| format!("F({place}): {}", by(place))).collect();
+    let raw = counted.iter().filter(|(_, place, _)| *place == smallest).map(|(algorithm, _, events)| {
+        let passed = events.iter().filter(|(_, count)| *count > 0.0);
+        let passed =
+            passed.map(|(name, events)| format!("{} {}", name.trim_start_matches("kmem/"), count(*events)));
+        format!("{}: {}", algorithm.name, passed.collect::<Vec<_>>().join(" "))
+    });
+    evidence.push(format!("events of F({smallest}), {}", semicolon(raw)));
     Some(finding(
         format!("Allocations in a read of F({smallest}): {}.", by(smallest)),
         semicolon(&evidence),
@@ -187,23 +166,18 @@ pub(super) fn traced(place: u64, recorded: &[(Algorithm, Traced)], unit: Unit) -
         };
         format!("{ratio}x by {} ({} events{price})", algorithm.name, count(it.events))
     };
-    let ratios: Vec<String> = recorded.iter().map(by).collect();
     let line = |(algorithm, it): &(Algorithm, Traced)| {
         let lost = if it.lost > 0 { format!(", {} events dropped", it.lost) } else { String::new() };
         format!("{}: {} and {}{lost}", algorithm.name, length(it.plain, unit), length(it.traced, unit))
     };
-    let lines: Vec<String> = recorded.iter().map(line).collect();
-    let what = match unit {
-        Unit::Nanoseconds => "",
-        Unit::Instructions => " in instructions, emulated,",
-    };
+    let what = if unit == Unit::Instructions { " in instructions, emulated," } else { "" };
     finding(
         format!(
             "While the kernel's memory events are recorded by perf, a read of F({place}) takes{what} {} of \
              what it takes without; its author saw 7x of the time, with every event recorded by trace-cmd.",
-            comma(&ratios)
+            comma(recorded.iter().map(by))
         ),
-        format!("without and with, {}", semicolon(&lines)),
+        format!("without and with, {}", semicolon(recorded.iter().map(line))),
         "a record per event in a ring of perf, this thread alone; before and after, as many events were \
          recorded that a read never passes. Another tracer has another price for an event, and so another \
          ratio",
@@ -222,12 +196,8 @@ pub(super) fn shares(place: u64, sampled: Result<Shares, String>, unit: Unit) ->
         shares.functions.iter().filter(|(name, _)| wanted(name)).map(|(_, count)| count).sum::<u64>()
     };
     let lost = if shares.lost > 0 { format!(", {} dropped", shares.lost) } else { String::new() };
-    let named: Vec<String> = shares
-        .functions
-        .iter()
-        .take(NAMED)
-        .map(|(name, count)| format!("{name} {} %", share(*count)))
-        .collect();
+    let named = shares.functions.iter().take(NAMED);
+    let named = comma(named.map(|(name, count)| format!("{name} {} %", share(*count))));
     finding(
         format!(
             "In reads of F({place}) by {IMPROVED}, {} % of the samples fell into functions that multiply and {} % into \
@@ -236,7 +206,7 @@ pub(super) fn shares(place: u64, sampled: Result<Shares, String>, unit: Unit) ->
             share(sum(&clears)),
             if unit == Unit::Instructions { ", which instructions neither confirm nor refute" } else { "" },
         ),
-        format!("{} samples by {}{lost}: {}", shares.all, shares.event, comma(&named)),
+        format!("{} samples by {}{lost}: {named}", shares.all, shares.event),
         match unit {
             Unit::Nanoseconds => {
                 "one thread; memset is the kernel's under each of its names, and what multiplies is the driver's; a compiler may have put one function into another"

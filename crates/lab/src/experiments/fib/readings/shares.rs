@@ -1,14 +1,13 @@
 //! In which functions of the kernel the published way spends its time, by samples.
 
-use std::collections::BTreeMap;
-
 use tenbin_metal::sampling::{self, Sampled};
 use tenbin_metal::symbols::Symbols;
 use tenbin_metal::{Clock, Fault};
-use tenbin_model::{Order, Picoseconds};
+use tenbin_model::Picoseconds;
 
 use super::super::device::{NumberSource, room};
 use super::super::kernel::reading;
+use crate::experiments::by_function;
 
 /// How long it reads: a sample each quarter of a millisecond at the least.
 const TIME: Picoseconds = Picoseconds::from_millis(400);
@@ -51,15 +50,9 @@ pub(super) fn look(
 }
 
 pub(super) fn of(sampled: &Sampled, symbols: &Symbols) -> Shares {
-    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-    for (&address, &count) in &sampled.kernel {
-        let name = symbols.at(address).map_or("no known function", |place| place.symbol);
-        *by_name.entry(name).or_default() += count;
-    }
-    let mut functions: Vec<(String, u64)> =
-        by_name.into_iter().map(|(name, count)| (name.to_owned(), count)).collect();
-    functions.order_by_key(|&(_, count)| std::cmp::Reverse(count));
-    Shares { functions, all: sampled.in_kernel + sampled.elsewhere, lost: sampled.lost, event: sampled.event }
+    let functions = by_function(sampled, symbols).into_iter().map(|(name, count)| (name.to_owned(), count));
+    let all = sampled.in_kernel + sampled.elsewhere;
+    Shares { functions: functions.collect(), all, lost: sampled.lost, event: sampled.event }
 }
 
 /// Whether a function clears memory: the kernel's `memset` under each of its names, and nothing that is like

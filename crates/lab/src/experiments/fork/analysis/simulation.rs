@@ -1,12 +1,12 @@
 //! How often laws are told as they are, counted over seeded runs of made-up costs.
 //!
 //! Run with `--nocapture` to see the rates.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::*;
+use tenbin_analysis::specimen::normal;
 use tenbin_stats::proportion::clopper_pearson;
 
 const PAGES: [f64; 5] = [0.0, 1024.0, 4096.0, 16384.0, 65536.0];
@@ -41,11 +41,6 @@ const DISTURBANCES: [Disturbance; 5] = [
 /// So many blocks of two epochs of each size, at the cost that `cost` says.
 fn blocks(seed: u64, count: usize, disturbance: Disturbance, cost: impl Fn(f64) -> f64) -> Vec<Vec<Point>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    // By Box and Muller (1958).
-    let normal = |random: &mut Pcg64Mcg| {
-        let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
-    };
     let Disturbance { noise, preempted, common } = disturbance;
     (0..count)
         .map(|_| {
@@ -164,7 +159,6 @@ fn what_grows_is_found_and_is_a_line() {
     }
 }
 
-/// A knee and a square are no lines, and are called so.
 #[test]
 fn what_is_no_line_is_called_bent() {
     const RUNS: u64 = 200;

@@ -1,10 +1,10 @@
 //! Laws of which the truth is known, in words.
-#![allow(clippy::unwrap_used)]
 
-use tenbin_analysis::specimen::{descriptor, run};
-use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Picoseconds, Quantity, Run, VariantIndex};
+use tenbin_analysis::specimen::{descriptor, run, samples};
+use tenbin_model::{Arrangement, Comparison, Cpu, Ended, Quantity, Run, VariantIndex};
 
 use super::*;
+use crate::rehearsal::{refuses, says};
 
 fn answers(machine: &Machine, trial: &Trial) -> Vec<Answer> {
     Laws.judge(machine, trial).answers
@@ -52,37 +52,20 @@ fn trial(made: &[Made], blocks: u32, noise: f64) -> Trial {
     }
     let measured = VariantIndex::range(0..variants.len());
     variants.push(Variant::sabotage("a fork that shares the memory", ""));
-    let mut samples = Vec::new();
-    for block in 0..blocks {
-        for &variant in measured.iter().chain(measured.iter().rev()) {
-            let elapsed = 10.0 * costs[variant] * (1.0 + noise * random.random::<f64>());
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant,
-                iterations: 10,
-                elapsed: Picoseconds(elapsed as u64),
-                ..Sample::default()
-            });
-        }
-    }
+    let order: Vec<VariantIndex> = measured.iter().chain(measured.iter().rev()).copied().collect();
+    let samples = samples(blocks, &order, 10, |_, variant| {
+        10.0 * costs[variant] * (1.0 + noise * random.random::<f64>())
+    });
     let vfork = variants.iter().position(|variant| variant.name == "vfork");
-    let cell = Cell {
-        arrangement: Arrangement {
-            label: "on one CPU".into(),
-            cpus: vec![Cpu(0); 10],
-            comparisons: Comparison::of(vfork.map(|vfork| (vfork.into(), VariantIndex(0)))),
-            variants: measured,
-            headline: true,
-            ..Arrangement::default()
-        },
-        checks: Vec::new(),
-        refusal: None,
-        ended: Some(Ended::Budget),
-        gauges: Vec::new(),
-        samples,
-        probes: Vec::new(),
+    let arrangement = Arrangement {
+        label: "on one CPU".into(),
+        cpus: vec![Cpu(0); 10],
+        comparisons: Comparison::of(vfork.map(|vfork| (vfork.into(), VariantIndex(0)))),
+        variants: measured,
+        headline: true,
+        ..Arrangement::default()
     };
+    let cell = Cell { samples, ended: Some(Ended::Budget), ..Cell::unmeasured(arrangement) };
     let descriptor = Descriptor {
         name: "fork".into(),
         subject: "A new process".into(),
@@ -133,15 +116,11 @@ fn each_way_has_its_verdict_and_the_comparisons_follow() {
             ("on one CPU", Verdict::Different),
         ]
     );
-    assert!(
-        answers[2].sentence.contains("the same at any size up to 256 MiB within 5 %"),
-        "{}",
-        answers[2].sentence
-    );
+    says(&answers[2].sentence, &["the same at any size up to 256 MiB within 5 %"]);
     let evidence = answers[4].evidence.as_ref().unwrap();
     // A comparison, and for each of four ways two figures and two of each of five sizes.
     assert_eq!(evidence.family, 1 + 4 * 12);
-    assert!(answers[4].sentence.contains("vfork is 2.4"), "{}", answers[4].sentence);
+    says(&answers[4].sentence, &["vfork is 2.4"]);
 }
 
 #[test]
@@ -169,9 +148,7 @@ fn a_step_is_not_the_same_at_any_size() {
         let ways = [MADE[0], Made { cost, ..MADE[2] }];
         let answers = judged(&ways, 60, 0.01);
         assert_eq!(answers[1].verdict, Verdict::Refused, "{}", answers[1].sentence);
-        let refusal = answers[1].refusal.as_ref().unwrap();
-        assert!(refusal.reached.contains(size), "{refusal:?}");
-        assert!(refusal.needs.contains("every size within 5 %"), "{refusal:?}");
+        refuses(answers[1].refusal.as_ref().unwrap(), size, "every size within 5 %", "");
         assert!(!answers[0].sentence.contains("the same at any size"), "{}", answers[0].sentence);
     }
     let small = fork(|mib| if mib == 0.0 { 100e6 } else { 103e6 });
@@ -248,8 +225,7 @@ fn what_falls_is_said_to_fall() {
     let falls = fork(|mib| 600e6 - 256.0 * 5e3 * mib);
     let answer = judged(&[falls], 60, 0.01).remove(0);
     assert_eq!(answer.verdict, Verdict::Different);
-    assert!(answer.sentence.contains("fork costs 603 µs − 5.0"), "{}", answer.sentence);
-    assert!(answer.sentence.contains("less with 256 MiB than with none"), "{}", answer.sentence);
+    says(&answer.sentence, &["fork costs 603 µs − 5.0", "less with 256 MiB than with none"]);
 }
 
 #[test]
@@ -257,11 +233,7 @@ fn noise_and_haste_are_refused_with_figures() {
     let flat = [MADE[2]];
     let noisy = judged(&flat, 20, 3.0).remove(0);
     assert_eq!(noisy.verdict, Verdict::Refused);
-    assert!(
-        noisy.sentence.contains("costs vfork anything is open after 20 blocks: from ")
-            && noisy.sentence.contains("5 % of the cost"),
-        "{noisy:?}"
-    );
+    says(&noisy.sentence, &["costs vfork anything is open after 20 blocks: from ", "5 % of the cost"]);
     let hasty = judged(&flat, 3, 0.01).remove(0);
     assert_eq!(hasty.verdict, Verdict::Refused);
     assert!(hasty.sentence.contains("3 blocks were measured. Needs 1"), "{}", hasty.sentence);
@@ -286,10 +258,7 @@ fn a_slope_that_changed_meanwhile_is_a_caveat() {
 #[test]
 fn epochs_that_are_far_apart_are_a_caveat() {
     let caveat = judged(&MADE[..1], 80, 4.0)[0].caveat.clone().unwrap();
-    assert!(
-        caveat.starts_with("The machine was not quiet: with 256 MiB one epoch in ten took less than"),
-        "{caveat}"
-    );
+    says(&caveat, &["The machine was not quiet: with 256 MiB one epoch in ten took less than"]);
     assert_eq!(judged(&MADE[..1], 80, 0.5)[0].caveat, None);
 }
 

@@ -4,7 +4,7 @@ use tenbin_analysis::report::table;
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::and;
-use tenbin_model::{Answer, Bytes, Cell, Trial};
+use tenbin_model::{Answer, Bytes, Cell, Trial, order};
 
 use super::LawLine;
 use super::words::memory;
@@ -51,21 +51,18 @@ fn over_memory(lines: &[LawLine]) -> Table {
 /// that follow no line.
 fn unlawful(lines: &[LawLine], answers: &[Answer]) -> Document {
     let mut document = Document::new();
-    let mut refused: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut refused: Vec<(&str, &str)> = Vec::new();
     for line in lines.iter().skip(1) {
         let Some(answer) = answers.iter().find(|answer| answer.cell == line.name) else { continue };
         match &answer.refusal {
-            Some(refusal) => match refused.iter_mut().find(|(remedy, _)| *remedy == refusal.remedy) {
-                Some((_, names)) => names.push(&line.name),
-                None => refused.push((&refusal.remedy, vec![&line.name])),
-            },
+            Some(refusal) => refused.push((&refusal.remedy, &line.name)),
             None if line.fitted.as_ref().is_ok_and(|fitted| fitted.is_bent()) => {
                 document.paragraph(2, format!("{}: {}", line.name, answer.sentence));
             }
             None => {}
         }
     }
-    for (remedy, names) in refused {
+    for (remedy, names) in order::grouped(refused) {
         let laws = if names.len() == 1 { "law was" } else { "laws were" };
         document.paragraph(2, format!("The {laws} refused for {}: {remedy}.", and(&names)));
     }

@@ -29,16 +29,13 @@ pub(super) fn of_all(lines: &[LawLine], page: Bytes, margin: f64) -> String {
     });
     let same: Vec<(&LawLine, &Fitted)> = same.filter(|(line, _)| line.way != first.way).collect();
     if let Some((_, one)) = same.first() {
-        let named: Vec<String> = same
-            .iter()
-            .map(|(line, fitted)| format!("{} ({})", line.name, time(fitted.law.constant.median)))
-            .collect();
+        let named = same.iter().map(|(line, it)| format!("{} ({})", line.name, time(it.law.constant.median)));
         let most = same.iter().map(|(_, fitted)| fitted.slope.high.abs().max(fitted.slope.low.abs()));
         let most = most.fold(one.slope.high.abs(), f64::max);
         text.push_str(&format!(
             " {} {} the same at any size up to {} within {} (a page at most {} ns).",
-            and(&named),
-            if named.len() == 1 { "costs" } else { "cost" },
+            and(named),
+            if same.len() == 1 { "costs" } else { "cost" },
             largest(first),
             percent(margin),
             three_digits_up(most / 1e3),
@@ -111,23 +108,16 @@ pub(super) fn open(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) ->
 fn cost(line: &LawLine, fitted: &Fitted, page: Bytes, margin: f64) -> String {
     let name = &line.name;
     if let Shape::Bent { .. } = fitted.shape {
-        let each: Vec<String> = line
-            .sizes
-            .iter()
-            .map(|size| format!("{} with {}", time(size.median), memory(&size.memory)))
-            .collect();
-        let steps: Vec<String> = line
-            .sizes
-            .windows(2)
-            .map(|pair| {
-                three_digits((pair[1].median - pair[0].median) / (pair[1].pages - pair[0].pages) / 1e3)
-            })
-            .collect();
+        let sizes = &line.sizes;
+        let each = sizes.iter().map(|size| format!("{} with {}", time(size.median), memory(&size.memory)));
+        let steps = sizes.windows(2).map(|pair| {
+            three_digits((pair[1].median - pair[0].median) / (pair[1].pages - pair[0].pages) / 1e3)
+        });
         let trend = if fitted.growth == Growth::Falls { "falls" } else { "grows" };
         return format!(
             "{name} {trend} with resident memory, but not along one line: {}, so that from size to size a page of {page} costs {} ns",
-            and(&each),
-            and(&steps)
+            and(each),
+            and(steps)
         );
     }
     let constant = time(fitted.law.constant.median);

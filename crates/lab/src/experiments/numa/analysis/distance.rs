@@ -61,6 +61,9 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(super) use simulation::node;
+
 use tenbin_model::{Cpu, Interval};
 
 pub(super) use buffers::Buffers;

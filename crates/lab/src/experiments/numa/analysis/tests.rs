@@ -2,7 +2,9 @@
 
 use tenbin_model::{Arrangement, Descriptor, Picoseconds, Sample, VariantIndex};
 
+use super::distance::node;
 use super::*;
+use crate::rehearsal::{refuses, says};
 
 const MIB: u64 = 1 << 20;
 
@@ -95,11 +97,7 @@ const LARGE: &[(&str, u64)] = &[("buffer", 64 * MIB), ("beyond", 64 * MIB)];
 fn buffers_that_a_cache_may_hold_are_never_called_alike() {
     let large = matrix(100_000, LARGE, &[]);
     assert_eq!(large.verdict, Verdict::Equivalent, "{}", large.sentence);
-    assert!(
-        large.sentence.contains("A buffer holds 64 MiB; from 64 MiB on no cache helps."),
-        "{}",
-        large.sentence
-    );
+    says(&large.sentence, &["A buffer holds 64 MiB; from 64 MiB on no cache helps."]);
     for (parameters, reached, needs) in [
         (&[("buffer", MIB), ("beyond", 16 * MIB)][..], "buffers of 1 MiB", "at least 16 MiB"),
         (&[("buffer", 1024 * MIB)][..], "the last cache is not known", "4 times the last cache"),
@@ -107,9 +105,8 @@ fn buffers_that_a_cache_may_hold_are_never_called_alike() {
     ] {
         let small = matrix(100_000, parameters, &[]);
         assert_eq!(small.verdict, Verdict::Refused, "{}", small.sentence);
-        let refusal = small.refusal.unwrap();
-        assert!(refusal.reached.contains(reached) && refusal.needs.contains(needs), "{refusal:?}");
-        assert!(small.sentence.contains("neither confirms nor contradicts"), "{}", small.sentence);
+        refuses(&small.refusal.unwrap(), reached, needs, "");
+        says(&small.sentence, &["neither confirms nor contradicts"]);
         assert!(!small.sentence.contains("A buffer holds") && small.caveat.is_none(), "it is said once");
     }
 }
@@ -126,14 +123,9 @@ fn a_gap_in_small_buffers_is_said_with_its_caveat() {
 
 #[test]
 fn nodes_that_nobody_read_are_not_spoken_for() {
-    let node = |node: u32, cpus: std::ops::Range<u32>| Node {
-        node,
-        cpus: cpus.map(Cpu).collect(),
-        distances: vec![],
-    };
     let sentence = matrix(100_000, LARGE, &[node(0, 0..64), node(1, 64..128)]).sentence;
-    assert!(sentence.contains("names 2 nodes, and the readers are on 1 of them"), "{sentence}");
-    assert!(sentence.contains("no way between nodes was tried"), "{sentence}");
+    let readers = "names 2 nodes, and the readers are on 1 of them";
+    says(&sentence, &[readers, "no way between nodes was tried"]);
     let parameters = [LARGE, &[("unread", 120)]].concat();
     assert!(matrix(100_000, &parameters, &[]).sentence.contains("120 other CPUs"));
 }
@@ -165,8 +157,7 @@ fn a_column_cut_before_anything_was_repeated_is_still_one() {
 
 #[test]
 fn slow_cores_are_not_alike_where_memory_cannot_be_chosen() {
-    let node =
-        |node: u32| Node { node, cpus: (4 * node..4 * node + 4).map(Cpu).collect(), distances: vec![] };
+    let node = |number: u32| node(number, 4 * number..4 * number + 4);
     let slow_half = |slow: u64, nodes: &[Node]| {
         matrix_of(|reader, _| if reader < 4 { 100_000 } else { slow }, LARGE, nodes)
     };

@@ -166,15 +166,9 @@ fn first_run() -> (Machine, Trial) {
     }
     // A line took a tenth of the time once both CPUs were on one core.
     let line = |block: u32| Some(Picoseconds::from_nanos(if block < 256 { 160 } else { 16 }));
-    cell.probes = (0..=1_024)
-        .step_by(64)
-        .map(|block| Probe {
-            block,
-            line: line(block),
-            since: Picoseconds(u64::from(block)),
-            ..Probe::default()
-        })
-        .collect();
+    let since = |block: u32| Picoseconds(u64::from(block));
+    let probe = |block| Probe { block, line: line(block), since: since(block), ..Probe::default() };
+    cell.probes = (0..=1_024).step_by(64).map(probe).collect();
     (guest(), trial)
 }
 

@@ -6,14 +6,15 @@ use tenbin_model::{Answer, Cell, Grid, Trial};
 
 use super::{Late, time};
 
-/// Each cell with its tables; then the medians of all cells side by side, where there
-/// are several.
+/// Each cell with its tables; then the medians of all cells side by side, where there are several.
 pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answer]) -> Document {
     let mut document = Document::new();
     for (cell, late) in cells {
         let here: Vec<&Answer> =
             answers.iter().filter(|answer| answer.cell == cell.arrangement.label).collect();
-        document.space().line(format!("{}{}", cell.arrangement.label, place(cell)));
+        let cpu = cell.arrangement.cpus.first();
+        let place = cpu.map_or_else(String::new, |cpu| format!(" (on {cpu})"));
+        document.space().line(format!("{}{place}", cell.arrangement.label));
         for table in spreads(late).into_iter().chain(table::comparisons(&trial.descriptor, &here)) {
             document.space().table(table);
         }
@@ -23,10 +24,6 @@ pub(super) fn view(cells: &[(&Cell, Vec<Late>)], trial: &Trial, answers: &[Answe
         side_by_side(&mut document, medians);
     }
     document
-}
-
-fn place(cell: &Cell) -> String {
-    cell.arrangement.cpus.first().map_or_else(String::new, |cpu| format!(" (on {cpu})"))
 }
 
 /// A row a variant. None where nothing was timed, or what was timed does not count.

@@ -33,12 +33,11 @@ pub(crate) fn rising(sizes: &[&[f64]]) -> Option<Vec<f64>> {
     Some(pools.iter().flat_map(|pool| std::iter::repeat_n(pool.median, pool.members)).collect())
 }
 
-fn median(samples: &[f64]) -> Option<f64> {
+pub(super) fn median(samples: &[f64]) -> Option<f64> {
     Ordered::new(samples.to_vec()).map(|ordered| ordered.median())
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -2,6 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_analysis::specimen::normal;
 use tenbin_model::Bytes;
 
 use super::{Curve, Point, Stated};
@@ -17,72 +18,41 @@ pub(super) struct Hardware {
     pub(super) name: &'static str,
     /// What a walk can use of each cache, innermost first, and the time of a hit in picoseconds.
     pub(super) caches: &'static [(u64, f64)],
-    pub(super) stated: &'static [u64],
+    /// How many of them the firmware states.
+    pub(super) stated: usize,
+    /// Of the last of these it states so many times the truth.
+    overstated: u64,
     /// Time of a load from memory in picoseconds.
     memory: f64,
+}
+
+const fn honest(name: &'static str, caches: &'static [(u64, f64)], stated: usize, memory: f64) -> Hardware {
+    Hardware { name, caches, stated, overstated: 1, memory }
 }
 
 /// The machine with a system-level cache that is large enough to have a plateau of its own.
 pub(super) const SLC: &str = "Apple, larger SLC";
 
 pub(super) const HONEST: [Hardware; 7] = [
-    Hardware {
-        name: "Zen",
-        caches: &[(32 * KIB, 1.1e3), (512 * KIB, 3.4e3), (8 * MIB, 11e3)],
-        stated: &[32 * KIB, 512 * KIB, 8 * MIB],
-        memory: 90e3,
-    },
-    Hardware {
-        name: "Zen 5 VM",
-        caches: &[(48 * KIB, 0.9e3), (MIB, 3.2e3), (32 * MIB, 12e3)],
-        stated: &[48 * KIB, MIB, 32 * MIB],
-        memory: 110e3,
-    },
-    Hardware {
-        name: "board without L3",
-        caches: &[(32 * KIB, 2e3), (2 * MIB, 11e3)],
-        stated: &[32 * KIB, 2 * MIB],
-        memory: 130e3,
-    },
-    Hardware {
-        name: "A53",
-        caches: &[(32 * KIB, 2.2e3), (512 * KIB, 11e3)],
-        stated: &[32 * KIB, 512 * KIB],
-        memory: 140e3,
-    },
+    honest("Zen", &[(32 * KIB, 1.1e3), (512 * KIB, 3.4e3), (8 * MIB, 11e3)], 3, 90e3),
+    honest("Zen 5 VM", &[(48 * KIB, 0.9e3), (MIB, 3.2e3), (32 * MIB, 12e3)], 3, 110e3),
+    honest("board without L3", &[(32 * KIB, 2e3), (2 * MIB, 11e3)], 2, 130e3),
+    honest("A53", &[(32 * KIB, 2.2e3), (512 * KIB, 11e3)], 2, 140e3),
     // The system-level cache holds what falls out of L2, so both together reach to 20 MiB.
-    Hardware {
-        name: "Apple",
-        caches: &[(128 * KIB, 1e3), (12 * MIB, 5.5e3), (20 * MIB, 28e3)],
-        stated: &[128 * KIB, 12 * MIB],
-        memory: 100e3,
-    },
-    Hardware {
-        name: SLC,
-        caches: &[(128 * KIB, 1e3), (12 * MIB, 5.5e3), (60 * MIB, 28e3)],
-        stated: &[128 * KIB, 12 * MIB],
-        memory: 100e3,
-    },
-    Hardware {
-        name: "server",
-        caches: &[(48 * KIB, 1.3e3), (2 * MIB, 4.2e3), (60 * MIB, 23e3)],
-        stated: &[48 * KIB, 2 * MIB, 60 * MIB],
-        memory: 105e3,
-    },
+    honest("Apple", &[(128 * KIB, 1e3), (12 * MIB, 5.5e3), (20 * MIB, 28e3)], 2, 100e3),
+    honest(SLC, &[(128 * KIB, 1e3), (12 * MIB, 5.5e3), (60 * MIB, 28e3)], 2, 100e3),
+    honest("server", &[(48 * KIB, 1.3e3), (2 * MIB, 4.2e3), (60 * MIB, 23e3)], 3, 105e3),
 ];
 
-/// Virtual machines whose firmware states more than they get.
+/// Virtual machines whose firmware states more than they get: 32 MiB and 480 MiB.
 pub(super) const OVERSTATED: [Hardware; 2] = [
     Hardware {
-        name: "Zen 5 VM, half",
-        caches: &[(48 * KIB, 0.9e3), (MIB, 3.2e3), (16 * MIB, 12e3)],
-        ..HONEST[1]
+        overstated: 2,
+        ..honest("Zen 5 VM, half", &[(48 * KIB, 0.9e3), (MIB, 3.2e3), (16 * MIB, 12e3)], 3, 110e3)
     },
     Hardware {
-        name: "VM that states 480 MiB",
-        caches: &[(48 * KIB, 1.2e3), (2 * MIB, 4.5e3), (16 * MIB, 22e3)],
-        stated: &[48 * KIB, 2 * MIB, 480 * MIB],
-        memory: 110e3,
+        overstated: 30,
+        ..honest("VM that states 480 MiB", &[(48 * KIB, 1.2e3), (2 * MIB, 4.5e3), (16 * MIB, 22e3)], 3, 110e3)
     },
 ];
 
@@ -111,8 +81,11 @@ pub(super) enum Pages {
 impl Hardware {
     /// What the firmware states, every size `factor` times as large.
     pub(super) fn stated_times(&self, factor: u64) -> Vec<Stated> {
-        let sizes = self.stated.iter().zip(1..);
-        sizes.map(|(&size, level)| Stated { level, size: Some(Bytes(size * factor)), shared_by: 1 }).collect()
+        let stated = |(&(truth, _), level): (&(u64, f64), u8)| {
+            let times = if usize::from(level) == self.stated { self.overstated } else { 1 };
+            Stated { level, size: Some(Bytes(truth * times * factor)), shared_by: 1 }
+        };
+        self.caches[..self.stated].iter().zip(1..).map(stated).collect()
     }
 
     /// Time of a step over a buffer of `size`, undisturbed.
@@ -166,9 +139,7 @@ impl Hardware {
 
 impl Disturbance {
     fn factor(self, random: &mut Pcg64Mcg) -> f64 {
-        // By Box and Muller (1958).
-        let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
-        let normal = radius * (std::f64::consts::TAU * random.random::<f64>()).cos();
+        let normal = normal(random);
         match self {
             Self::Normal => (0.03 * normal).exp(),
             Self::HeavyTail => {

@@ -1,7 +1,6 @@
 //! How often a knee is found, and how often the firmware is called wrong, counted over made-up machines.
 //!
 //! Run with `--nocapture` to see the counts. The seeds are fixed, so an outcome never changes by chance.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use super::machine::{Disturbance, HONEST, Hardware, OVERSTATED, Pages, Replacement, SLC};
 use super::*;
@@ -100,7 +99,7 @@ fn believed(pages: Pages, percent: u64) {
     let mut all = Vec::new();
     for machine in &HONEST {
         for kind in KINDS {
-            for count in &count(machine, &machine.stated_times(1), kind, pages)[..machine.stated.len()] {
+            for count in &count(machine, &machine.stated_times(1), kind, pages)[..machine.stated] {
                 assert!(count.is_found(percent), "{}, {kind:?}: {count:?}", machine.name);
                 assert!(count.hardly_ever_differs(), "{}, {kind:?}: {count:?}", machine.name);
                 all.push(*count);
@@ -126,8 +125,7 @@ fn firmware_that_states_four_times_the_truth_is_found_out() {
     // Of the machine with the larger system-level cache, four times L2 is very nearly that cache.
     for machine in HONEST.iter().filter(|machine| machine.name != SLC) {
         for kind in KINDS {
-            for count in &count(machine, &machine.stated_times(4), kind, Pages::Huge)[..machine.stated.len()]
-            {
+            for count in &count(machine, &machine.stated_times(4), kind, Pages::Huge)[..machine.stated] {
                 assert!(count.nearly_always_differs(), "{}, {kind:?}: {count:?}", machine.name);
                 all.push(*count);
             }

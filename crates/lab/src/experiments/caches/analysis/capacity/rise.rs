@@ -2,7 +2,7 @@
 
 use tenbin_model::Bytes;
 
-use super::isotonic::rising;
+use super::isotonic::{median, rising};
 use super::{Curve, LEAST_SAMPLES, LEAST_SIZES};
 
 /// A step is part of a rise if it grows faster than this in an octave of size; what climbs more slowly is
@@ -102,7 +102,7 @@ impl Shape {
         let from = self.rises.last().map_or(Bytes(0), |rise| rise.high);
         let times: Vec<f64> =
             self.steps.iter().filter(|(size, _)| *size >= from).map(|step| step.1).collect();
-        middle(&times)
+        median(&times)
     }
 }
 
@@ -169,7 +169,7 @@ fn split(steps: &[(Bytes, f64)], slopes: &[f64], span: Span, into: &mut Vec<Span
 fn rise_of(steps: &[(Bytes, f64)], span: Span, before: usize, after: usize) -> Rise {
     let plateau = |from: usize, to: usize| {
         let times: Vec<f64> = steps[from..=to].iter().map(|step| step.1).collect();
-        middle(&times).unwrap_or(steps[from].1)
+        median(&times).unwrap_or(steps[from].1)
     };
     // Half way is taken between the ends of the rise itself: a plateau may climb a long way.
     let half = (steps[span.from].1 * steps[span.to].1).sqrt();
@@ -183,11 +183,4 @@ fn rise_of(steps: &[(Bytes, f64)], span: Span, before: usize, after: usize) -> R
         upper: plateau(span.to, after),
         half,
     }
-}
-
-/// The median of times that already ascend.
-fn middle(times: &[f64]) -> Option<f64> {
-    let upper = times.get(times.len() / 2)?;
-    let lower = times.get((times.len() - 1) / 2)?;
-    Some(lower.midpoint(*upper))
 }

@@ -178,8 +178,8 @@ fn detectable(cores: usize, explained: f64, deviation: f64) -> f64 {
 mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
+    use tenbin_analysis::specimen::normal;
 
-    use super::super::simulation::normal;
     use super::*;
 
     const PUBLISHED: &str = include_str!("../../../../../published/numa_sc2a11.csv");

@@ -128,9 +128,7 @@ fn middles(interaction: &Table, readers: &[Option<usize>], groups: usize) -> Vec
         let rows = (0..readers.len()).filter(|&row| readers[row] == Some(group));
         median(rows.map(|row| interaction.at(row, column)))
     };
-    (0..groups)
-        .map(|group| (0..interaction.columns()).map(|column| middle(group, column)).collect())
-        .collect()
+    (0..groups).map(|group| (0..interaction.columns).map(|column| middle(group, column)).collect()).collect()
 }
 
 /// How far two profiles are from each other at each home, once a constant is taken from one of them.

@@ -1,29 +1,20 @@
 //! The middle of a few values. Everything here is finite: times were checked before their logarithms were
 //! taken.
 
+use tenbin_stats::order::Ordered;
+
 /// The median: the middle value, or the mean of the two middle ones. NaN of no values.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    if values.is_empty() {
-        return f64::NAN;
-    }
-    let middle = values.len() / 2;
-    let even = values.len().is_multiple_of(2);
-    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    let lower = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if even { lower.midpoint(upper) } else { upper }
+    Ordered::new(values.into_iter().collect()).map_or(f64::NAN, |values| values.median())
 }
 
 /// The middle value, or the lower of the two middle ones. NaN of no values.
 ///
 /// A preemption can only lengthen a time. So of two middle values the lower one is the safer, and the
 /// bias that it brings is the same for every pair of as many blocks: it cancels in a difference.
-pub(super) fn lower_median(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return f64::NAN;
-    }
-    let middle = (values.len() - 1) / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+pub(super) fn lower_median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let ordered = Ordered::new(values.into_iter().collect());
+    ordered.map_or(f64::NAN, |values| values.values()[(values.count() - 1) / 2])
 }
 
 /// Variance of a median of `count` values, over that of one of them: π/2 over the count for normal
@@ -63,9 +54,8 @@ mod tests {
             (vec![9.0, 1.0, 2.0], 2.0, 2.0),
             (vec![9.0, 1.0, 2.0, 4.0], 3.0, 2.0),
         ] {
-            let mut sorted = values.clone();
-            assert_eq!((median(values), lower_median(&mut sorted)), (middle, lower));
+            assert_eq!((median(values.clone()), lower_median(values)), (middle, lower));
         }
-        assert!(median([]).is_nan() && lower_median(&mut []).is_nan());
+        assert!(median([]).is_nan() && lower_median([]).is_nan());
     }
 }

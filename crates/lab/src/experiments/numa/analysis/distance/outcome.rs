@@ -4,6 +4,7 @@ use tenbin_model::{Cpu, Interval, Order};
 
 use super::contrast::{self, Contrast, between, critical, errors, needed};
 use super::groups::{self, Division};
+use super::middle::median;
 use super::polish::{Table, polish};
 use super::repeated::Repeated;
 use super::{
@@ -83,10 +84,11 @@ impl Candidate {
 impl Decision {
     fn judge(&self, readers: &[Cpu], distances: &mut Distances) {
         let interaction = polish(&self.table);
-        let (rows, columns) = (self.table.rows(), self.table.columns());
+        let (rows, columns) = (self.table.rows(), self.table.columns);
         distances.spread = interaction.spread().exp_m1();
         distances.repeat = self.explained().exp_m1();
-        let flat = self.no_less(middle_distance(&interaction));
+        // The median absolute deviation, where no groups are known.
+        let flat = self.no_less(median(interaction.cells.iter().map(|cell| cell.abs())));
         distances.deviation = flat.exp_m1();
         if rows < LEAST_READERS || columns < LEAST_HOMES {
             self.of_few(distances);
@@ -162,7 +164,7 @@ impl Decision {
     /// Both ends of n·m normal cells stay within z(1 − level/2nm) standard deviations (Bonferroni); a
     /// cell that was freed of its row and column has √((n−1)(m−1)/nm) of the deviation it had.
     fn explained(&self) -> f64 {
-        let (rows, columns) = (self.table.rows() as f64, self.table.columns() as f64);
+        let (rows, columns) = (self.table.rows() as f64, self.table.columns as f64);
         let freed = ((rows - 1.0) * (columns - 1.0) / (rows * columns)).sqrt();
         let end = -normal_quantile(LEVEL / (2.0 * rows * columns));
         2.0 * end * freed * self.noise
@@ -171,7 +173,7 @@ impl Decision {
     /// The smallest gap that would have been found nine times of ten, were two readers and one home apart
     /// from the rest: the groups that are the hardest to find.
     fn detectable(&self, deviation: f64) -> f64 {
-        let (rows, columns) = (self.table.rows(), self.table.columns());
+        let (rows, columns) = (self.table.rows(), self.table.columns);
         let errors = errors([2, rows.saturating_sub(2).max(1)], [1, columns.saturating_sub(1).max(1)]);
         let free = (rows * columns).saturating_sub(rows + 2 * (columns - 1));
         contrast::detectable(deviation, errors, critical(rows, 2), free)
@@ -191,16 +193,11 @@ impl Decision {
         };
         let deviation = MAD * self.noise;
         distances.gap = Some(Gap::of(largest, errors([1, 1], [1, 1]) * self.noise));
-        let cells = self.table.rows() * self.table.columns();
+        let cells = self.table.rows() * self.table.columns;
         distances.detectable =
             contrast::detectable(deviation, errors([1, 1], [1, 1]), critical(self.table.rows(), 2), cells)
                 .exp_m1();
     }
-}
-
-/// The median absolute deviation of an interaction of which no groups are known.
-fn middle_distance(interaction: &Table) -> f64 {
-    super::middle::median(interaction.cells().iter().map(|cell| cell.abs()))
 }
 
 impl Gap {

@@ -5,18 +5,14 @@ use super::middle::median;
 /// Values by row (reader) and column (home).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
-    columns: usize,
-    cells: Vec<f64>,
+    pub(super) columns: usize,
+    pub(super) cells: Vec<f64>,
 }
 
 impl Table {
     /// `cells` row by row, `columns` to a row; at least one column.
     pub(super) fn new(columns: usize, cells: Vec<f64>) -> Self {
         Self { columns: columns.max(1), cells }
-    }
-
-    pub(super) fn columns(&self) -> usize {
-        self.columns
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -31,20 +27,10 @@ impl Table {
         &self.cells[row * self.columns..][..self.columns]
     }
 
-    pub(super) fn cells(&self) -> &[f64] {
-        &self.cells
-    }
-
-    pub(super) fn shift(&mut self, by: f64) {
-        self.cells.iter_mut().for_each(|cell| *cell += by);
-    }
-
     /// The largest cell less the smallest.
     pub(super) fn spread(&self) -> f64 {
-        let (low, high) = self
-            .cells
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &cell| (low.min(cell), high.max(cell)));
+        let low = self.cells.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = self.cells.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if low <= high { high - low } else { 0.0 }
     }
 }
@@ -98,6 +84,6 @@ mod tests {
         let left = polish(&Table::new(3, cells));
         assert!((left.at(1, 1) - 0.5).abs() < 1e-9, "{left:?}");
         assert!((left.spread() - 0.5).abs() < 1e-9, "{left:?}");
-        assert_eq!((left.rows(), left.columns()), (5, 3));
+        assert_eq!((left.rows(), left.columns), (5, 3));
     }
 }

@@ -1,6 +1,6 @@
 //! From observations to one table, and to how well it repeats.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tenbin_model::{Cpu, order};
 
@@ -28,11 +28,9 @@ impl Repeated {
     /// pairs of a block were measured more than once, the shortest of the first k times is taken, k
     /// being the least that any pair of any block has: so no pair gains by more tries.
     pub(super) fn of(observations: &[Observation]) -> Self {
-        let ascending = |set: BTreeSet<Cpu>| set.into_iter().collect::<Vec<_>>();
-        let reader_set: BTreeSet<Cpu> = order::set(observations.iter().map(|one| one.reader));
-        let home_set: BTreeSet<Cpu> =
-            order::set(observations.iter().map(|one| one.home).filter(|home| reader_set.contains(home)));
-        let (readers, homes) = (ascending(reader_set), ascending(home_set));
+        let readers = order::distinct(observations.iter().map(|one| one.reader));
+        let mut homes = order::distinct(observations.iter().map(|one| one.home));
+        homes.retain(|home| readers.binary_search(home).is_ok());
         let mut times: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
         for one in observations {
             let (Ok(row), Ok(column)) = (readers.binary_search(&one.reader), homes.binary_search(&one.home))
@@ -47,13 +45,9 @@ impl Repeated {
             cells.iter().all(|of| !of.is_empty() && of.iter().all(|time| time.is_finite() && *time > 0.0))
         });
         let tries = times.values().flatten().map(Vec::len).min().unwrap_or(0);
-        let mut blocks = times
-            .values()
-            .map(|cells| {
-                let best = |of: &Vec<f64>| of.iter().take(tries).copied().fold(f64::INFINITY, f64::min).ln();
-                Table::new(homes.len(), cells.iter().map(best).collect())
-            })
-            .collect::<Vec<_>>();
+        let best = |of: &Vec<f64>| of.iter().take(tries).copied().fold(f64::INFINITY, f64::min).ln();
+        let table = |cells: &Vec<Vec<f64>>| Table::new(homes.len(), cells.iter().map(best).collect());
+        let mut blocks: Vec<Table> = times.values().map(table).collect();
         remove_common(&mut blocks);
         Self { readers, skipped: all - blocks.len(), homes, blocks }
     }
@@ -68,8 +62,8 @@ impl Repeated {
     /// From the distances between two blocks of the same pair, over all pairs and all twos of blocks
     /// ([`shamos`]). A median of n values has √(π/2n) of their deviation. Never less than [`FINEST`].
     pub(super) fn noise(&self) -> f64 {
-        let pairs = self.blocks.first().map_or(0, |block| block.cells().len());
-        let of_pair = |pair: usize| self.blocks.iter().map(|block| block.cells()[pair]).collect();
+        let pairs = self.blocks.first().map_or(0, |block| block.cells.len());
+        let of_pair = |pair: usize| self.blocks.iter().map(|block| block.cells[pair]).collect();
         let series: Vec<Vec<f64>> = (0..pairs).map(of_pair).collect();
         let Some(one_block) = shamos(series.iter().map(Vec::as_slice)) else { return FINEST };
         (one_block * (std::f64::consts::FRAC_PI_2 / self.blocks.len() as f64).sqrt()).max(FINEST)
@@ -84,20 +78,14 @@ fn remove_common(blocks: &mut [Table]) {
     for _ in 0..ROUNDS {
         let middle = middles(blocks);
         for block in blocks.iter_mut() {
-            let common = median(block.cells().iter().zip(&middle).map(|(cell, middle)| cell - middle));
-            block.shift(-common);
+            let common = median(block.cells.iter().zip(&middle).map(|(cell, middle)| cell - middle));
+            block.cells.iter_mut().for_each(|cell| *cell -= common);
         }
     }
 }
 
 /// The lower median of each pair over `blocks`.
 fn middles(blocks: &[Table]) -> Vec<f64> {
-    let pairs = blocks.first().map_or(0, |block| block.cells().len());
-    let mut over_blocks = Vec::with_capacity(blocks.len());
-    let middle = |pair: usize| {
-        over_blocks.clear();
-        over_blocks.extend(blocks.iter().map(|block| block.cells()[pair]));
-        lower_median(&mut over_blocks)
-    };
-    (0..pairs).map(middle).collect()
+    let pairs = blocks.first().map_or(0, |block| block.cells.len());
+    (0..pairs).map(|pair| lower_median(blocks.iter().map(|block| block.cells[pair]))).collect()
 }

@@ -2,7 +2,9 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use tenbin_analysis::specimen::normal;
 use tenbin_model::Cpu;
+use tenbin_model::machine::Node;
 
 use super::{Observation, Outcome, judge};
 
@@ -86,14 +88,13 @@ impl Made {
     }
 }
 
-pub(super) fn cpu(number: usize) -> Cpu {
-    Cpu(number as u32)
+/// What the firmware says of a node that is made up.
+pub(crate) fn node(node: u32, cpus: std::ops::Range<u32>) -> Node {
+    Node { node, cpus: cpus.map(Cpu).collect(), distances: vec![] }
 }
 
-/// By Box and Muller (1958).
-pub(super) fn normal(chance: &mut Pcg64Mcg) -> f64 {
-    let radius = (-2.0 * (1.0 - chance.random::<f64>()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * chance.random::<f64>()).cos()
+pub(super) fn cpu(number: usize) -> Cpu {
+    Cpu(number as u32)
 }
 
 /// What became of many machines of one kind.

@@ -52,8 +52,7 @@ impl Distances {
     }
 
     fn distant(&self, gap: Gap) -> String {
-        let groups: Vec<String> = self.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
-        let groups = and(&groups);
+        let groups = and(self.groups.iter().map(|cpus| cpu_ranges(cpus)));
         let whose = if self.groups.len() == 2 { "the other's" } else { "any other's" };
         let least = if self.groups.len() == 2 { "gap" } else { "the smallest gap is" };
         let deviations = (gap.relative.ln_1p() / self.deviation.ln_1p()).floor();
@@ -234,8 +233,8 @@ pub(crate) fn against_firmware(distances: &Distances, nodes: &[Node]) -> String 
             if known == distances.groups {
                 "the measurement agrees: these are the groups that were found".into()
             } else {
-                let ranges: Vec<String> = distances.groups.iter().map(|cpus| cpu_ranges(cpus)).collect();
-                format!("the measurement disagrees: it finds the groups {}", and(&ranges))
+                let groups = and(distances.groups.iter().map(|cpus| cpu_ranges(cpus)));
+                format!("the measurement disagrees: it finds the groups {groups}")
             }
         }
     };
@@ -356,8 +355,9 @@ fn up(fraction: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::one_column;
+    use super::super::{node, one_column};
     use super::*;
+    use crate::rehearsal::refuses;
 
     fn distances(outcome: Outcome) -> Distances {
         let cpus = |range: std::ops::Range<u32>| range.map(Cpu).collect::<Vec<_>>();
@@ -375,10 +375,6 @@ mod tests {
             readers: cpus(0..8),
             homes: cpus(0..8),
         }
-    }
-
-    fn node(node: u32, cpus: std::ops::Range<u32>) -> Node {
-        Node { node, cpus: cpus.map(Cpu).collect(), distances: vec![] }
     }
 
     #[test]
@@ -420,8 +416,7 @@ mod tests {
         ] {
             let distances = distances(Outcome::Undecided(why));
             let refusal = distances.refusal().unwrap();
-            assert!(refusal.reached.contains(number), "{refusal:?}");
-            assert!(refusal.needs.contains(threshold), "{refusal:?}");
+            refuses(&refusal, number, threshold, "");
             assert!(!refusal.remedy.is_empty(), "{refusal:?}");
             assert!(distances.in_words().starts_with("Refused: "), "{}", distances.in_words());
         }
@@ -464,10 +459,8 @@ mod tests {
             ),
         ] {
             let sentence = against_firmware(distances, nodes);
-            assert!(
-                sentence.contains(firmware) && sentence.contains(says) && !sentence.contains("all memory"),
-                "{sentence}"
-            );
+            assert!(sentence.contains(firmware) && sentence.contains(says), "{sentence}");
+            assert!(!sentence.contains("all memory"), "{sentence}");
         }
         // CPUs that did not read, and nodes of memory alone, say nothing about the groups.
         let wider = [node(0, 0..4), node(1, 4..8), node(2, 8..12), node(3, 0..0)];
