@@ -41,6 +41,22 @@ struct Source {
     examine: fn(&Sight<'_>) -> Reading<Symptom>,
 }
 
+impl Source {
+    /// One that disturbs whatever is timed.
+    const fn new(
+        name: &'static str,
+        effect: &'static str,
+        examine: fn(&Sight<'_>) -> Reading<Symptom>,
+    ) -> Self {
+        Self { name, effect, disturbs: &[], examine }
+    }
+
+    /// One that disturbs these alone.
+    const fn that_disturbs(self, disturbs: &'static [Aspect]) -> Self {
+        Self { disturbs, ..self }
+    }
+}
+
 /// What a source shows.
 #[derive(Debug, PartialEq, Eq)]
 struct Symptom {

@@ -36,8 +36,11 @@ struct Kind {
     does: &'static str,
     /// Whether it is taken where none is named.
     is_usual: bool,
-    plan: fn(&Place<'_>) -> Reading<Planned>,
+    plan: Planner,
 }
+
+/// How a remedy is planned.
+type Planner = fn(&Place<'_>) -> Reading<Planned>;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,6 +263,16 @@ impl Plan {
 }
 
 impl Kind {
+    /// One that is taken where none is named.
+    const fn usual(name: &'static str, does: &'static str, plan: Planner) -> Self {
+        Self { name, does, is_usual: true, plan }
+    }
+
+    /// One that is taken only by its name.
+    const fn named(name: &'static str, does: &'static str, plan: Planner) -> Self {
+        Self { is_usual: false, ..Self::usual(name, does, plan) }
+    }
+
     fn step(&self, place: &Place<'_>, is_named: bool) -> Step {
         let planned = (self.plan)(place).and_then(|planned| {
             for action in &planned.actions {
