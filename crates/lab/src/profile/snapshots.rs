@@ -16,12 +16,11 @@ use tenbin_model::profile::{
     Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Snapshots, Split,
     Thread,
 };
-use tenbin_model::schema::Schema;
 use tenbin_model::words::percent;
 use tenbin_model::{Order, Picoseconds, Profile};
 
 use super::kernel::{Unprofiled, of_usage};
-use super::{Observed, exit_status, killed};
+use super::{Observed, blank, exit_status, killed};
 
 #[cfg(test)]
 mod tests;
@@ -60,7 +59,6 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
         unseen.push(killed(deadline));
     }
     Ok(Profile {
-        schema: Schema::new(),
         command: words,
         observer: Observer::Snapshots,
         started,
@@ -74,12 +72,12 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
         more_threads: account.more,
         unseen,
         overhead: Some(overhead(&account, &watched)),
-        files: Vec::new(),
         snapshots: Some(Snapshots {
             every: length(watched.wall / account.count.max(1)),
             count: account.count,
             threads: account.threads,
         }),
+        ..Profile::default()
     })
 }
 
@@ -390,16 +388,6 @@ fn named(place: Where) -> (&'static str, Kind) {
 }
 
 fn activity(name: &str, kind: Kind, on_cpu: u64, queued: u64, blocked: u64) -> Activity {
-    Activity {
-        name: name.into(),
-        kind,
-        count: 0,
-        errors: 0,
-        total: length(on_cpu + queued + blocked),
-        split: Some(Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) }),
-        longest: Picoseconds::ZERO,
-        histogram: Vec::new(),
-        wakers: Vec::new(),
-        in_flight: 0,
-    }
+    let split = Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) };
+    Activity { total: split.total(), split: Some(split), ..blank(name, kind) }
 }

@@ -5,32 +5,23 @@ use tenbin_model::words::and;
 
 use super::clock::{number, seconds};
 
-/// A column.
+/// A column, by its title in [`TITLES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// `% time`.
     Percent,
-    /// `seconds`: in the kernel on a CPU, or with `-w` from begin to end.
+    /// In the kernel on a CPU, or with `-w` from begin to end.
     Seconds,
-    /// `usecs/call`.
     Average,
-    /// `shortest`.
     Shortest,
-    /// `longest`.
     Longest,
-    /// `calls`.
     Calls,
-    /// `errors`, of which none is written as nothing.
+    /// None is written as nothing.
     Errors,
-    /// `syscall`.
     Name,
-    /// `wall-total`, from begin to end (since 7.1).
+    /// From begin to end (since 7.1).
     WallTotal,
-    /// `wall-avg`.
     WallAverage,
-    /// `wall-min`.
     WallShortest,
-    /// `wall-max`.
     WallLongest,
 }
 
@@ -198,10 +189,9 @@ impl Tables {
         if !is_name {
             return false;
         }
-        let place = self.rows.iter().position(|known| known.name == row.name);
-        match place {
-            Some(place) => {
-                let known = &mut self.rows[place];
+        let is_full = self.rows.len() == ROWS;
+        match self.rows.iter_mut().find(|known| known.name == row.name) {
+            Some(known) => {
                 known.calls = known.calls.saturating_add(row.calls);
                 known.errors = known.errors.saturating_add(row.errors);
                 known.seconds = known.seconds.saturating_add(row.seconds);
@@ -209,7 +199,7 @@ impl Tables {
                 known.longest = known.longest.max(row.longest);
                 known.wall_longest = known.wall_longest.max(row.wall_longest);
             }
-            None if self.rows.len() == ROWS => return false,
+            None if is_full => return false,
             None => self.rows.push(row),
         }
         true
