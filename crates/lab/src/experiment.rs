@@ -360,6 +360,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::usage;
 
     #[test]
     fn several_values_for_one_are_a_usage_error_with_the_key() {
@@ -370,10 +371,8 @@ mod tests {
         for (text, reason) in
             [("3,4", "--set size: one value, not 2"), ("0", "is not a number from 1"), ("", "is not")]
         {
-            match one(&with(text)) {
-                Err(Unfit::Usage(message)) => assert!(message.contains(reason), "{message}"),
-                other => panic!("{text}: {other:?}"),
-            }
+            let message = usage(one(&with(text)));
+            assert!(message.contains(reason), "{text}: {message}");
         }
     }
 }

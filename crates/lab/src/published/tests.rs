@@ -145,11 +145,7 @@ fn a_matrix_of_ones_own_is_judged() {
     let report = judged(&own(named("numa"), &text).unwrap());
     let answer = &report.answers[0];
     assert_eq!(answer.verdict, Verdict::Different, "{}", answer.sentence);
-    assert!(
-        answer.sentence.contains("A buffer holds 256 MiB; from 64 MiB on no cache helps."),
-        "{}",
-        answer.sentence
-    );
+    assert!(answer.sentence.contains("A buffer holds 256 MiB; from 64 MiB on no cache helps."), "{answer:?}");
 }
 
 /// Pairs of eight CPUs, four to a last cache, six times; a second protocol's rows would be another table.

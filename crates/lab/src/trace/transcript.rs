@@ -73,7 +73,7 @@ pub(super) struct Bound {
     pub(super) c_library: Option<Library>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
     /// Whether the program made the call at all.
     pub(super) called: bool,
@@ -93,17 +93,7 @@ pub(super) struct Transcript {
 
 impl Transcript {
     pub(super) fn new() -> Self {
-        Self {
-            called: false,
-            bound: None,
-            arguments: Vec::new(),
-            called_from: String::new(),
-            actors: vec!["the process".into()],
-            steps: Vec::new(),
-            result: None,
-            ended: None,
-            complaint: String::new(),
-        }
+        Self { actors: vec!["the process".into()], ..Self::default() }
     }
 
     /// A name for one more `child` or `thread`, and its place: the second is `the child 2`.
