@@ -185,7 +185,7 @@ impl Instructions {
         for (number, (line, init, order)) in first.into_iter().chain(own).enumerate() {
             let text = instructions::assembler(here, line, init, order);
             let file = linked.write(&format!("instruction-{number}.s"), &text)?;
-            linked.add(&[file], &[]).map_err(|unfit| match unfit {
+            linked.add(&[file], &[], None).map_err(|unfit| match unfit {
                 Unfit::Usage(wrong) => Unfit::Usage(format!("`{line}`: {wrong}")),
                 other => other,
             })?;
@@ -250,12 +250,10 @@ impl Question {
         let mut members = Members::new(source, sides.len(), together, cpu);
         members.counted = matches!(self.sides, Sides::Instructions(_));
         let variants = self.variants(&mut members, &sides)?;
-        if variants.iter().filter(|variant| variant.role == Role::Measured).count() < 2
-            && self.claims.is_none()
-        {
+        let measured = variants.iter().filter(|variant| variant.role == Role::Measured).count();
+        if measured < 2 && self.claims.is_none() {
             return Err(Unfit::Usage("one alone cannot be weighed: give two".into()));
         }
-        let measured = variants.iter().filter(|variant| variant.role == Role::Measured).count();
         let descriptor = self.described(variants, analysis);
         let arrangement = self.arranged(measured, &descriptor, cpus);
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };

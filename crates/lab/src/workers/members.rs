@@ -7,6 +7,7 @@ use tenbin_model::{Cpu, VariantIndex};
 use super::growth::growth;
 use super::worker::{Work, Worker};
 use crate::experiment::{Apparatus, Failure, Seen};
+use crate::workload::command::seen;
 
 /// What starts workers.
 pub(super) trait Source {
@@ -164,11 +165,7 @@ pub(super) struct Fixture {
 
 impl Apparatus for Fixture {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
-        match self.members.borrow_mut().check(variant, self.timed) {
-            Ok(seen) => Ok(seen),
-            Err(Failure::Machine(fault)) => Err(fault),
-            Err(Failure::Wrong(seen)) => Ok(Seen::Broken(seen)),
-        }
+        seen(self.members.borrow_mut().check(variant, self.timed))
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {

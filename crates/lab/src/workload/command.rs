@@ -67,9 +67,7 @@ impl Step {
             environment: variables.collect::<Result<_, _>>()?,
         })
     }
-}
 
-impl Step {
     /// A run of a command in the current folder.
     ///
     /// # Errors
@@ -247,7 +245,8 @@ pub(crate) fn once<A: Apparatus + 'static>(
     }
 }
 
-struct Shared<A>(Rc<RefCell<A>>);
+/// An apparatus that is set up once for all stretches.
+pub(crate) struct Shared<A>(pub(crate) Rc<RefCell<A>>);
 
 impl<A: Apparatus> Apparatus for Shared<A> {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
@@ -268,5 +267,9 @@ impl<A: Apparatus> Apparatus for Shared<A> {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         self.0.borrow_mut().findings()
+    }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        self.0.borrow_mut().remarks()
     }
 }
