@@ -11,6 +11,7 @@ use tenbin_model::{Finding, Gauge, Reading, VariantIndex};
 use super::analysis::LEAST_PEAK;
 use super::workshop::Workshop;
 use crate::experiment::{Apparatus, Failure, Seen};
+use crate::workload::command::seen;
 
 /// One stretch of a cell of commands.
 pub(super) struct Fixture {
@@ -26,11 +27,7 @@ impl Fixture {
 
 impl Apparatus for Fixture {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
-        match self.workshop.borrow_mut().check(variant, self.layout) {
-            Ok(seen) => Ok(seen),
-            Err(Failure::Machine(fault)) => Err(fault),
-            Err(Failure::Wrong(seen)) => Ok(Seen::Broken(seen)),
-        }
+        seen(self.workshop.borrow_mut().check(variant, self.layout))
     }
 
     fn epoch(&mut self, variant: VariantIndex, _iterations: u64) -> Result<Lap, Failure> {

@@ -158,7 +158,7 @@ impl Workshop {
     fn hook(&mut self, place: usize, kind: &str, line: &str, yields: bool) -> Result<(), Unfit> {
         let usual = [Shell::USUAL.to_owned()];
         let shell = self.shell.as_deref().unwrap_or(&usual);
-        let words: Vec<String> = shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect();
+        let words = program::read_by(shell, line);
         let command = &self.commands[place];
         let (output, errors) = match command.output {
             Output::Inherit => (Sink::Inherit, Sink::Inherit),
@@ -370,6 +370,7 @@ impl Workshop {
     /// What a start costs: the least of some. It is in every figure.
     pub(super) fn starts(&mut self) -> Result<Vec<Finding>, Fault> {
         const STARTS: u32 = 20;
+        let shell = self.shell.clone();
         let (program, path) = Launcher::empty_program()?;
         let mut least = |words: &[String], program: Option<&CString>| -> Result<Picoseconds, Fault> {
             let mut launch = self.launch(0, words, (Sink::Null, Sink::Null), Vec::new())?;
@@ -385,17 +386,8 @@ impl Workshop {
         let empty = least(&["tenbin".to_owned()], Some(&path))?;
         let mut sentence =
             format!("A program that ends at once takes at least {empty} here from its start to its end");
-        if let Some(shell) = self.shell.clone() {
-            let mut least = |words: &[String]| -> Result<Picoseconds, Fault> {
-                let launch = self.launch(0, words, (Sink::Null, Sink::Null), Vec::new())?;
-                let mut least = Picoseconds(u64::MAX);
-                for _ in 0..STARTS {
-                    least = least.min(self.launcher()?.run(&launch, true, &mut |_, _| {})?.elapsed);
-                }
-                Ok(least)
-            };
-            let words: Vec<String> = shell.iter().cloned().chain(["-c".into(), ":".into()]).collect();
-            let shell_start = least(&words)?;
+        if let Some(shell) = shell {
+            let shell_start = least(&program::read_by(&shell, ":"), None)?;
             sentence.push_str(&format!(", and a shell that does nothing {shell_start}"));
         }
         drop(program);
