@@ -41,7 +41,7 @@ pub(crate) use written::hashed;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::profile::kernel::Unprofiled;
-use fixture::Fixture;
+use crate::workload::command::Shared;
 use parameters::{Values, filled, unnamed};
 use workshop::{Prepared, Workshop};
 
@@ -350,7 +350,7 @@ impl Question {
         let (opened, profiled) = (Rc::clone(&workshop), Rc::clone(&workshop));
         let open = move |_: &Request<'_>| -> Opened {
             opened.borrow_mut().open()?;
-            Ok(Box::new(Fixture::new(Rc::clone(&opened))))
+            Ok(Box::new(Shared(Rc::clone(&opened))))
         };
         Ok(Weighing {
             descriptor,
@@ -577,7 +577,6 @@ impl Question {
 /// A command as it was typed, and which of them it is.
 struct Typed<'a> {
     text: &'a String,
-    /// Which combination of values.
     row: usize,
     /// Which command of those that were typed.
     column: usize,

@@ -43,11 +43,12 @@ pub const PROTOCOL: &str = include_str!("workers/protocol.txt");
 use crate::experiment::{Allowance, Failure, Opened, Request, Unfit};
 use crate::weigh::claims::{Claims, comparisons};
 use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, COLUMN, ROW, Weighing};
+use crate::workload::command::Shared;
 use analysis::cycles;
 use commands::Commands;
 use functions::{Layouts, Linked};
 use instructions::Order;
-use members::{Fixture, Members, Part, Source};
+use members::{Members, Part, Source};
 pub(crate) use worker::Worker;
 
 /// What is weighed.
@@ -259,8 +260,9 @@ impl Question {
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
         let members = Rc::new(RefCell::new(members));
         let open = move |request: &Request<'_>| -> Opened {
-            let timed = !matches!(request.machine.virtualisation, Virtualisation::Emulated(_));
-            Ok(Box::new(Fixture { members: Rc::clone(&members), timed }))
+            let is_emulated = matches!(request.machine.virtualisation, Virtualisation::Emulated(_));
+            members.borrow_mut().timed = !is_emulated;
+            Ok(Box::new(Shared(Rc::clone(&members))))
         };
         let (open, close) = (Rc::new(open), Rc::new(Vec::new));
         Ok(Weighing { descriptor, arrangement, allowance, analysis, open, close, profile: None })

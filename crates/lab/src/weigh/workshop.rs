@@ -68,6 +68,7 @@ pub(super) struct Workshop {
     launcher: Option<Launcher>,
     /// Commands whose setup came to its end: those have something to clean up.
     set_up: Vec<usize>,
+    pub(super) layout: u32,
     /// Timed runs of each command so far.
     pub(super) runs: Vec<u64>,
     /// The command that failed in a warm-up run, and how.
@@ -106,6 +107,7 @@ impl Workshop {
             counted: asked.contains(&Quantity::Instructions) || asked.contains(&Quantity::Cycles),
             launcher: None,
             set_up: Vec::new(),
+            layout: 0,
             inputs: Inputs::default(),
             spoiled: None,
             expected: None,
@@ -115,6 +117,7 @@ impl Workshop {
 
     /// Does what is done once: starts the launcher, sets up each command, and warms it up.
     pub(super) fn open(&mut self) -> Result<(), Unfit> {
+        self.layout = 0;
         if self.launcher.is_some() {
             return Ok(());
         }
@@ -139,7 +142,7 @@ impl Workshop {
         for number in 0..self.warmup {
             for place in 0..self.commands.len() {
                 let iteration = format!("warmup-{number}");
-                let wrong = match self.run(place, 0, Some(&iteration), &mut |_, _| {}) {
+                let wrong = match self.run(place, Some(&iteration), &mut |_, _| {}) {
                     Ok(launched) => self.failure(&launched, ""),
                     Err(Failure::Machine(fault)) => return Err(fault.into()),
                     Err(Failure::Wrong(wrong)) => Some(wrong),
@@ -220,7 +223,6 @@ impl Workshop {
     pub(super) fn run(
         &mut self,
         place: usize,
-        layout: u32,
         iteration: Option<&str>,
         heard: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Launched, Failure> {
@@ -229,6 +231,7 @@ impl Workshop {
         if let Some(prepare) = prepare {
             self.hook(place, "preparation", &prepare, true).map_err(wrong)?;
         }
+        let layout = self.layout;
         let command = &self.commands[place];
         // Only what is checked is looked at.
         let is_examined = iteration.is_none() && (self.same_output || self.check.is_some());
@@ -285,7 +288,7 @@ impl Workshop {
         }
     }
 
-    pub(super) fn check(&mut self, variant: VariantIndex, layout: u32) -> Result<Seen, Failure> {
+    pub(super) fn checked(&mut self, variant: VariantIndex) -> Result<Seen, Failure> {
         let Some(place) = Some(variant.place()).filter(|&place| place < self.commands.len()) else {
             return self.check_planted();
         };
@@ -294,7 +297,7 @@ impl Workshop {
         }
         let most = if self.check.is_some() { written::CHECKED } else { written::COMPARED };
         let (mut written, mut errors) = (Written::of_at_most(most), Vec::new());
-        let launched = self.run(place, layout, None, &mut |stream, part| match stream {
+        let launched = self.run(place, None, &mut |stream, part| match stream {
             Stream::Output => written.add(part),
             Stream::Errors => {
                 errors.extend_from_slice(part);
@@ -412,8 +415,7 @@ impl Workshop {
         Ok(peak as f64)
     }
 
-    /// What was noticed so far.
-    pub(super) fn remarks(&mut self) -> Vec<Finding> {
+    pub(super) fn noticed(&mut self) -> Vec<Finding> {
         for (command, left) in self.commands.iter().zip(&self.left) {
             if *left > 0 {
                 self.remarks.push(Finding {
