@@ -109,7 +109,6 @@ impl Folder {
         }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

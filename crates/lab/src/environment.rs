@@ -118,7 +118,6 @@ impl Question {
     }
 }
 
-/// Has a shell run a line to its end.
 fn shell(line: &str, option: &str) -> Result<(), Unfit> {
     let words = ["/bin/sh".to_owned(), "-c".into(), line.into()];
     let run = Step::of(&words).and_then(|step| {

@@ -382,7 +382,6 @@ impl Ladder {
 /// The ratio of the right side to the left, by how many operations the left did.
 type Truth = Box<dyn Fn(u64) -> f64>;
 
-/// What the sides are called.
 const NAMES: [&str; 2] = ["the left side", "the right side"];
 const LEFT: VariantIndex = VariantIndex(0);
 const RIGHT: VariantIndex = VariantIndex(1);

@@ -31,7 +31,6 @@ use moment::{Moment, Spent};
 /// How long counters are watched. Ticks of 10 ms are the coarsest of them.
 const WATCHED: Duration = Duration::from_millis(100);
 
-/// A source of noise.
 struct Source {
     name: &'static str,
     /// What it does to figures.
@@ -57,7 +56,6 @@ impl Source {
     }
 }
 
-/// What a source shows.
 #[derive(Debug, PartialEq, Eq)]
 struct Symptom {
     state: Disturbance,
@@ -128,7 +126,6 @@ fn remedies(cpus: &[Cpu]) -> Result<Vec<String>, Unfit> {
     Ok(remedies.in_state(RemedyState::Possible).map(|remedy| remedy.name.clone()).collect())
 }
 
-/// Every source there is.
 fn sources() -> impl Iterator<Item = &'static Source> {
     let files =
         [neighbours::SOURCES, frequency::SOURCES, interrupts::SOURCES, kernel::SOURCES, memory::SOURCES];

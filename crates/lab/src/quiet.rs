@@ -39,10 +39,8 @@ struct Kind {
     plan: Planner,
 }
 
-/// How a remedy is planned.
 type Planner = fn(&Place<'_>) -> Reading<Planned>;
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
     /// A setting of the machine, or a control group, with the value that is written.
@@ -113,7 +111,6 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The CPUs that the command is to have.
     fn cpus(&self) -> Reading<&[Cpu]> {
         self.cpus.ok_or_else(|| "it needs to know for which CPUs: --cpus LIST".into())
     }
@@ -166,7 +163,6 @@ pub struct Plan {
 struct Step {
     remedy: Remedy,
     actions: Vec<Action>,
-    /// Whether it was asked for by its name.
     is_named: bool,
 }
 

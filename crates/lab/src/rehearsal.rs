@@ -62,7 +62,6 @@ pub(crate) fn usage<T: Debug>(answer: Result<T, Unfit>) -> String {
     }
 }
 
-/// What was refused.
 pub(crate) fn refused<T: Debug>(answer: Result<T, Unfit>) -> Refusal {
     match answer {
         Err(Unfit::Refused(refusal)) => refusal,

@@ -38,7 +38,6 @@ pub struct Measured {
     pub unmeasured: Vec<String>,
 }
 
-/// One experiment of a survey.
 struct Step<'a> {
     experiment: Experiment<'a>,
     descriptor: Descriptor,

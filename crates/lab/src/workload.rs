@@ -21,7 +21,6 @@ pub(crate) fn folder_parameter() -> Parameter {
     )
 }
 
-/// The diary that asked.
 pub(crate) fn diary(taken: &str) -> Source {
     Source::new("S. Takeuchi, \"WSL vs VM for development\" (in Japanese), 2017-12-25", taken)
 }

@@ -112,7 +112,6 @@ fn elsewhere(answer: &Answer, cell: &Cell) -> Option<Refusal> {
     })
 }
 
-/// What an answer is about.
 fn about(answer: &Answer) -> String {
     let work = answer.cell.strip_prefix("for ").unwrap_or(&answer.cell);
     let is_in_memory = answer.evidence.as_ref().is_some_and(|evidence| evidence.left.ends_with(IN_MEMORY));

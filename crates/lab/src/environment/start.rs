@@ -18,7 +18,6 @@ const LOOKS: usize = 5;
 /// A shell that answers once, and waits for the end of its input.
 const IDLE: [&str; 3] = ["sh", "-c", "read -r line; echo idle; read -r line; :"];
 
-/// Commands that start and end.
 pub(super) struct Start {
     runner: Runner,
     /// In the order of the variants.

@@ -17,7 +17,6 @@ use crate::weigh::{self, Weighing};
 /// A length of command: its name, what it does in words, and how long that takes all in all.
 type Length = (&'static str, &'static str, Picoseconds);
 
-/// The lengths that are weighed.
 pub(super) const LENGTHS: [Length; 3] = [
     ("run-1ms", "a process that counts down for about 1 ms", Picoseconds::from_millis(1)),
     ("run-10ms", "a process that counts down for about 10 ms", Picoseconds::from_millis(10)),

@@ -15,7 +15,6 @@ use crate::experiment::Unfit;
 use crate::weigh::Weighing;
 use crate::workers::{self, Functions, Sides};
 
-/// The name of the work.
 const WORK: &str = "function";
 
 /// Turns of an operation of the left side.

@@ -47,7 +47,6 @@ const WAITED: f64 = 0.05;
 /// What a host takes of a guest's time that has CPUs of its own.
 const SOME_STOLEN: f64 = 0.002;
 
-/// A part of a time in words.
 fn share(part: u64, whole: u64) -> String {
     percent(if whole == 0 { 0.0 } else { part as f64 / whole as f64 })
 }

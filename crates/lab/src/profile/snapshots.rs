@@ -25,7 +25,6 @@ use super::{Observed, blank, exit_status, killed};
 #[cfg(test)]
 mod tests;
 
-/// Threads that are kept one by one.
 const LISTED: usize = 4096;
 
 /// Ticks of user and system time that are enough to tell how a thread divides its own.
@@ -189,7 +188,6 @@ impl Account {
         self.living.insert((seen.thread, seen.began), life);
     }
 
-    /// One that is seen again.
     fn goes_on(&mut self, mut life: Life, seen: &Seen, now: u64, step: &mut Step) {
         let passed = now.saturating_sub(life.until);
         let (before, is) = (life.seen.place, seen.place);

@@ -41,7 +41,6 @@ struct Code {
 /// A place in code, and how many bytes of its function come before it, where that is known.
 type Named = (Frame, Option<u64>);
 
-/// All that gives names to what was recorded.
 pub(super) struct Names<'a> {
     recording: &'a Recording,
     mappings: BTreeMap<u32, Vec<&'a Mapping>>,
@@ -64,7 +63,6 @@ impl<'a> Names<'a> {
         Self { recording, mappings, files: BTreeMap::new(), compiled: BTreeMap::new(), kernel, no_kernel }
     }
 
-    /// A place in the kernel.
     pub(super) fn kernel(&self, address: u64) -> Named {
         let place = self.kernel.as_ref().and_then(|symbols| symbols.at(address));
         let function = place.map_or_else(|| format!("{address:#x}"), |place| place.symbol.to_owned());

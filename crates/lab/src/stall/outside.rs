@@ -57,7 +57,6 @@ fn wait_until(mut is_so: impl FnMut() -> bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A process.
 #[derive(Debug)]
 pub(super) struct Process {
     number: u32,
@@ -93,7 +92,6 @@ impl Process {
         Err(refused(format!("process {number}: {why}"), needs, "start it by setsid(1)"))
     }
 
-    /// Whether no thread of it runs.
     fn has_stopped(&self) -> bool {
         let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.number)) else { return true };
         threads.flatten().all(|thread| {

@@ -131,7 +131,6 @@ pub(super) fn one(value: u64, names: &[Named]) -> String {
     named.map_or_else(|| format!("{value:#x}"), |(_, name)| (*name).to_owned())
 }
 
-/// A signal by its name, or as a number.
 pub(super) fn signal(number: u64) -> String {
     let named = i32::try_from(number).ok().and_then(ending::signal_name);
     named.map_or_else(|| number.to_string(), str::to_owned)
@@ -167,7 +166,6 @@ pub(super) fn descriptor(flags: u64, on: Architecture) -> String {
     set(flags, &names)
 }
 
-/// The operation of futex with its flags.
 pub(super) fn futex(operation: u64) -> String {
     let command = one(operation & 0x7f, FUTEX);
     match operation & !0x7f {

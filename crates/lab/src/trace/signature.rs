@@ -8,7 +8,6 @@ use tenbin_model::words::comma;
 
 use super::names::{self, Named};
 
-/// What an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A number with a sign, as wide as an int.
@@ -260,7 +259,6 @@ mod tests {
         }
     }
 
-    /// Every argument of a call in words.
     fn call(name: &str, on: Architecture, values: &[u64], memory: &[u8]) -> String {
         let arguments =
             taken(of(name, on).unwrap(), values).iter().enumerate().map(|(number, (argument, kind))| {

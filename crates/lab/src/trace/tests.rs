@@ -58,7 +58,6 @@ fn names<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<&'a str> {
     calls.map(|call| call.name.as_str()).collect()
 }
 
-/// The place of an actor of that name.
 fn actor(seen: &Transcript, name: &str) -> usize {
     seen.actors.iter().position(|actor| actor == name).unwrap_or_else(|| panic!("{:?}", seen.actors))
 }

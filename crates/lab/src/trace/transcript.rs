@@ -69,13 +69,11 @@ pub(super) struct Bound {
     pub(super) path: String,
     /// The C library that this file is, if it is one.
     pub(super) library: Option<Library>,
-    /// The C library of the process.
     pub(super) c_library: Option<Library>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
-    /// Whether the program made the call at all.
     pub(super) called: bool,
     pub(super) bound: Option<Bound>,
     pub(super) arguments: Vec<Argument>,

@@ -104,7 +104,6 @@ pub(crate) fn words(command: &str) -> Result<Vec<String>, Unfit> {
     }
 }
 
-/// The words that have a shell read a line.
 pub(super) fn read_by(shell: &[String], line: &str) -> Vec<String> {
     shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect()
 }

@@ -11,11 +11,9 @@ pub(super) const CHECKED: usize = 256 << 20;
 /// What a command wrote to standard output.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// Its beginning.
     pub(super) kept: Vec<u8>,
     /// So many bytes of it are kept.
     most: usize,
-    /// All of its bytes.
     length: u64,
     /// What [`hashed`] makes of all of them.
     hash: u64,
@@ -35,7 +33,6 @@ impl Written {
         Self { most, ..Self::default() }
     }
 
-    /// Whether all of it was kept.
     pub(super) fn is_whole(&self) -> bool {
         self.length == self.kept.len() as u64
     }

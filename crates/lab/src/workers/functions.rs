@@ -212,7 +212,6 @@ impl Form {
 /// One side, compiled.
 #[derive(Debug, Default)]
 struct Side {
-    /// What is laid out.
     objects: Vec<Object>,
     /// What the linker is given after them.
     libraries: Vec<PathBuf>,

@@ -37,7 +37,6 @@ struct Dialect {
 struct Kind(&'static [&'static str]);
 
 impl Kind {
-    /// The names in each spelling.
     fn spellings(&self) -> Vec<Vec<&'static str>> {
         self.0.iter().map(|names| names.split(' ').collect()).collect()
     }
@@ -151,7 +150,6 @@ fn renamed(dialect: &Dialect, typed: &str) -> Vec<String> {
     others.map(|(_, name)| replaced(line, first, name)).collect()
 }
 
-/// The line with a whole name replaced by another.
 fn replaced(line: &str, name: &str, by: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;

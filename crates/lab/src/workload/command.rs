@@ -34,7 +34,6 @@ pub(crate) fn program(name: &str, needed: &str, package: &str) -> Result<PathBuf
     })
 }
 
-/// One run of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     program: PathBuf,
@@ -84,7 +83,6 @@ fn text_of(bytes: &[u8]) -> Result<CString, Fault> {
         .map_err(|error| Fault::system(format!("hand over `{}`", String::from_utf8_lossy(bytes)), error))
 }
 
-/// Who starts programs.
 #[derive(Debug)]
 pub(crate) struct Runner {
     launcher: Launcher,
@@ -190,7 +188,6 @@ pub(crate) fn unfit(failure: Failure) -> Unfit {
 pub(crate) struct Tally(Vec<(VariantIndex, u64, Lap)>);
 
 impl Tally {
-    /// Counts an epoch.
     pub(crate) fn count(&mut self, variant: VariantIndex, iterations: u64, lap: &Lap) {
         if !self.0.iter().any(|(known, ..)| *known == variant) {
             self.0.push((variant, 0, Lap::default()));

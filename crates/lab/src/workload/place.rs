@@ -24,7 +24,6 @@ pub(crate) struct Places {
     pub(crate) memory: Folder,
 }
 
-/// A file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mount {
     kind: String,

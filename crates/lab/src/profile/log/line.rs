@@ -7,20 +7,16 @@ use crate::ending::SIGNALS;
 /// The largest number that Linux gives a thread (`PID_MAX_LIMIT` on 64 bits); a larger one is seconds.
 const LARGEST_THREAD: u64 = 1 << 22;
 
-/// A line, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<'a> {
     /// The thread that it is of, where it says so.
     pub(super) thread: Option<u32>,
     /// The name of that thread (`-Y`).
     pub(super) name: Option<&'a [u8]>,
-    /// When it was begun.
     pub(super) stamp: Option<Stamp>,
-    /// What happened.
     pub(super) event: Event<'a>,
 }
 
-/// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event<'a> {
     /// `read(3, "", 10) = 0 <0.000010>`.
@@ -45,7 +41,6 @@ pub(super) enum Event<'a> {
     Other(&'a [u8]),
 }
 
-/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Returned {
     /// Whether it did, and well.

@@ -59,11 +59,8 @@ pub(super) struct Row {
 /// The tables of a file: a table for each kind of system calls that the command made (64 bits, 32 bits).
 #[derive(Default)]
 pub(super) struct Tables {
-    /// The columns of the last one.
     pub(super) columns: Vec<Column>,
-    /// What is in all of them.
     pub(super) rows: Vec<Row>,
-    /// Tables that were begun.
     pub(super) begun: u64,
     /// Tables of which the last row, their sum, is there.
     pub(super) ended: u64,
@@ -76,7 +73,6 @@ impl Tables {
         self.within
     }
 
-    /// Whether this column is there.
     pub(super) fn has(&self, column: Column) -> bool {
         self.columns.contains(&column)
     }
@@ -91,7 +87,6 @@ impl Tables {
         self.has(Column::Seconds) || (self.has(Column::Average) && self.has(Column::Calls))
     }
 
-    /// The titles of the columns, as a list.
     pub(super) fn titles(&self) -> String {
         and(self.columns.iter().map(|column| {
             let title = TITLES.iter().find(|(_, known)| known == column).map_or(&b""[..], |(title, _)| title);
@@ -117,7 +112,6 @@ impl Tables {
         self.within && (rules || self.row(line)) || heads
     }
 
-    /// Whether a line is a head.
     fn begins(&mut self, line: &[u8]) -> bool {
         if line.len() > 200 {
             return false;

@@ -116,7 +116,6 @@ impl Log {
         Some(format!("{lines} {cut}").trim_end().into())
     }
 
-    /// What is not in a table.
     pub(super) fn unseen_in_table(&self) -> Vec<String> {
         let tables = &self.tables;
         let mut unseen = vec![

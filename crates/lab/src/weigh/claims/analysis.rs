@@ -194,7 +194,6 @@ fn unmeasured(name: &str, claim: &str, refusal: &Refusal) -> JudgedClaim {
 struct Read {
     /// Ratios of two commands.
     pairs: Vec<(Comparison, Quantity)>,
-    /// Medians of one.
     medians: Vec<(VariantIndex, Quantity)>,
 }
 

@@ -267,7 +267,6 @@ impl File<'_> {
     }
 }
 
-/// A question.
 struct Section {
     commands: Listed<Spanned<String>>,
     functions: Listed<Spanned<String>>,
@@ -424,10 +423,8 @@ impl Hook {
     }
 }
 
-/// A value of the file, and where it stands.
 type Value<'a> = Spanned<DeValue<'a>>;
 
-/// Where the file is wrong, and why.
 type Wrong = (Range<usize>, String);
 
 /// A table of which one key after the other is taken.
