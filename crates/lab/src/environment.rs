@@ -20,6 +20,7 @@ use tenbin_model::{
 };
 
 pub use analysis::ENVIRONMENT;
+pub(crate) use analysis::median;
 pub use served::Served;
 
 use crate::experiment::{Allowance, Plan, PlannedCell, Request, Unfit};

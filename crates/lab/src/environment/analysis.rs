@@ -146,7 +146,7 @@ fn times(trial: &Trial, answer: &Answer, cell: &Cell) -> Option<(Picoseconds, Pi
 }
 
 /// The middle of a variant's times for one start, or one piece of work.
-fn median(cell: &Cell, variant: VariantIndex) -> Option<Picoseconds> {
+pub(crate) fn median(cell: &Cell, variant: VariantIndex) -> Option<Picoseconds> {
     let of_variant = cell.samples.iter().filter(|sample| sample.variant == variant);
     let times = of_variant.map(|sample| sample.elapsed.0 as f64 / sample.iterations.max(1) as f64);
     Some(Picoseconds(Ordered::new(times.collect())?.median() as u64))

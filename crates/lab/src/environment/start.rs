@@ -64,13 +64,9 @@ impl Start {
 
     fn memory(&self) -> Finding {
         let looks = |shell: &[String]| -> Result<Option<Vec<Bytes>>, String> {
-            let looks = (0..LOOKS).map(|_| Self::idle(shell)).collect::<Result<Option<Vec<_>>, _>>();
-            looks.map(|looks| {
-                looks.map(|mut looks| {
-                    looks.sort_unstable();
-                    looks
-                })
-            })
+            let mut looks = (0..LOOKS).map(|_| Self::idle(shell)).collect::<Result<Option<Vec<_>>, _>>()?;
+            looks.iter_mut().for_each(|looks| looks.sort_unstable());
+            Ok(looks)
         };
         let finding = |sentence: String, evidence: String| Finding {
             experiment: NAME.into(),

@@ -86,7 +86,7 @@ impl<'a> Names<'a> {
                 (Frame { function, module: mapping.path.clone(), ..Frame::default() }, None)
             });
         }
-        let code = self.files.entry(&mapping.path).or_insert_with(|| Code::read(&mapping.path));
+        let code = self.files.entry(&mapping.path).or_insert_with(|| Code::of(&bytes(&mapping.path)));
         let place = address - mapping.start + mapping.offset;
         code.frame(&mapping.path, place)
     }
@@ -109,15 +109,18 @@ impl<'a> Names<'a> {
 
     fn compiled(&mut self, process: u32, address: u64) -> Option<Named> {
         let functions = self.compiled.entry(process).or_insert_with(|| {
-            let path = format!("/tmp/perf-{process}.map");
-            let is_small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-            let text = if is_small { fs::read(&path).unwrap_or_default() } else { Vec::new() };
-            compiled(&String::from_utf8_lossy(&text))
+            compiled(&String::from_utf8_lossy(&bytes(&format!("/tmp/perf-{process}.map"))))
         });
         let function = at(functions, address)?;
         let frame = Frame { function: function.name.clone(), module: "[jit]".into(), ..Frame::default() };
         Some((frame, Some(address - function.start)))
     }
+}
+
+/// What is in a file; nothing where it is not read.
+fn bytes(path: &str) -> Vec<u8> {
+    let is_readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
+    if is_readable { fs::read(path).unwrap_or_default() } else { Vec::new() }
 }
 
 fn at(functions: &[Function], address: u64) -> Option<&Function> {
@@ -143,12 +146,6 @@ fn compiled(text: &str) -> Vec<Function> {
 }
 
 impl Code {
-    fn read(path: &str) -> Self {
-        let is_readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-        let bytes = if is_readable { fs::read(path).unwrap_or_default() } else { Vec::new() };
-        Self::of(&bytes)
-    }
-
     fn of(bytes: &[u8]) -> Self {
         let Ok(elf) = Elf::parse(bytes) else { return Self::default() };
         let parts = elf.loaded().map(|part| (part.offset, part.length, part.address)).collect();
