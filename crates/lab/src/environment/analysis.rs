@@ -21,7 +21,6 @@ const IN_MEMORY: &str = " in memory";
 /// Environments, weighed.
 pub const ENVIRONMENT: &dyn Analysis = &Environment;
 
-#[derive(Debug)]
 struct Environment;
 
 impl Analysis for Environment {

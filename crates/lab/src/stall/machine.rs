@@ -11,7 +11,6 @@ use crate::experiment::Unfit;
 
 const DEVICE: &str = "/dev/stop_machine";
 
-#[derive(Debug)]
 pub(super) struct Module;
 
 impl Module {

@@ -57,7 +57,6 @@ fn wait_until(mut is_so: impl FnMut() -> bool) -> Result<(), Fault> {
     Ok(())
 }
 
-#[derive(Debug)]
 pub(super) struct Process {
     number: u32,
     pidfd: Pidfd,
@@ -109,7 +108,6 @@ impl Stopper for Process {
 }
 
 /// A control group (`Documentation/admin-guide/cgroup-v2.rst`, `cgroup.freeze`).
-#[derive(Debug)]
 pub(super) struct Group {
     folder: PathBuf,
 }
@@ -155,7 +153,6 @@ impl Stopper for Group {
 }
 
 /// A guest, by QEMU's monitor (`docs/interop/qmp-spec.rst` of QEMU).
-#[derive(Debug)]
 pub(super) struct Guest {
     socket: UnixStream,
     answers: BufReader<UnixStream>,

@@ -39,7 +39,6 @@ enum Phase {
     Returned,
 }
 
-#[derive(Debug)]
 struct Actor {
     name: usize,
     /// Its place in the list of address spaces.

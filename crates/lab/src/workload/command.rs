@@ -83,7 +83,6 @@ fn text_of(bytes: &[u8]) -> Result<CString, Fault> {
         .map_err(|error| Fault::system(format!("hand over `{}`", String::from_utf8_lossy(bytes)), error))
 }
 
-#[derive(Debug)]
 pub(crate) struct Runner {
     launcher: Launcher,
     cpus: Vec<Cpu>,

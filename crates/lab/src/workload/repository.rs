@@ -39,7 +39,6 @@ pub(crate) enum Origin {
     Lent { objects: PathBuf, pair: Pair },
 }
 
-#[derive(Debug)]
 pub(crate) struct Repository {
     git: PathBuf,
     root: PathBuf,

@@ -14,7 +14,6 @@ use tenbin_stats::sign;
 use super::{WITH, WITHOUT};
 use crate::environment::median;
 
-#[derive(Debug)]
 pub(super) struct Effects;
 
 impl Analysis for Effects {

@@ -27,7 +27,6 @@ struct Refusal {
     kind: ErrorKind,
 }
 
-#[derive(Debug)]
 struct Script {
     kind: Kind,
     refusals: Vec<Refusal>,
