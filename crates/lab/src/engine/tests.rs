@@ -63,8 +63,8 @@ impl Apparatus for Script {
     }
 }
 
-/// Stops whenever so many more blocks were measured, and takes its answer to depend until it has as many as the
-/// second number says.
+/// Stops whenever so many more blocks were measured, and takes its answer to depend until it has as many as
+/// the second number says.
 struct Rule(u32, u32);
 
 impl Analysis for Rule {

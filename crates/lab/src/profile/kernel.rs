@@ -34,7 +34,7 @@ pub fn can_profile() -> Result<(), Unprofiled> {
     Profiler::attach(false).map(drop).map_err(Unprofiled::Unattached)
 }
 
-/// Runs a command and says where its time went, by programs that are attached. How it ended is in the profile.
+/// Runs a command and says where its time went, by attached programs. How it ended is in the profile.
 ///
 /// # Errors
 /// A fault where it cannot be started.

@@ -32,8 +32,8 @@ struct Dialect {
     kinds: &'static [Kind],
 }
 
-/// Registers that can stand for each other, a line of names for each spelling: one register's stand at the same
-/// place of all.
+/// Registers that can stand for each other, a line of names for each spelling: one register's stand at the
+/// same place of all.
 struct Kind(&'static [&'static str]);
 
 impl Kind {
