@@ -109,7 +109,6 @@ impl Folder {
         }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -230,23 +229,16 @@ impl Workshop {
         }
         words.extend(["-o".as_ref(), path.as_os_str(), page.as_os_str()]);
         words.extend(options.iter().map(OsStr::new));
-        self.ask(&format!("compile {name}.c with"), &words)?;
+        self.ask(None, &format!("compile {name}.c with"), &words)?;
         Ok(path)
     }
 
-    /// Has the compiler do what these words say; `tried` is that, as in "compile page.c with".
+    /// Has the compiler do what these words say, in this folder or the current one; `tried` is that, as in
+    /// "compile page.c with".
     ///
     /// # Errors
     /// A fault with the compiler's words where it does not.
-    pub fn ask(&self, tried: &str, words: &[&OsStr]) -> Result<(), Fault> {
-        self.ask_in(None, tried, words)
-    }
-
-    /// As [`ask`](Self::ask), with the compiler in this folder.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn ask_in(&self, folder: Option<&Path>, tried: &str, words: &[&OsStr]) -> Result<(), Fault> {
+    pub fn ask(&self, folder: Option<&Path>, tried: &str, words: &[impl AsRef<OsStr>]) -> Result<(), Fault> {
         let mut command = self
             .command()
             .ok_or_else(|| Fault::system(tried, std::io::Error::other("no compiler is named")))?;
@@ -262,6 +254,7 @@ impl Workshop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::refused;
 
     #[test]
     fn a_program_is_compiled_and_runs_and_its_folder_vanishes() {
@@ -297,16 +290,10 @@ mod tests {
 
     #[test]
     fn a_compiler_that_is_not_there_is_missing_and_can_be_had() {
-        match Workshop::with("no-such-compiler".into(), "the trace runs a program of its own") {
-            Err(Unfit::Missing(missing)) => {
-                let message = missing.to_string();
-                assert!(
-                    message.contains("no-such-compiler") && message.contains("apt install gcc"),
-                    "{message}"
-                );
-            }
-            other => panic!("{other:?}"),
-        }
+        let unfit = Workshop::with("no-such-compiler".into(), "the trace runs a program of its own");
+        let Err(Unfit::Missing(missing)) = unfit else { panic!("{unfit:?}") };
+        let message = missing.to_string();
+        assert!(message.contains("no-such-compiler") && message.contains("apt install gcc"), "{message}");
     }
 
     /// A compiler of a line of shell, in `folder`. The shell reads it: a file that has just been written may
@@ -325,13 +312,9 @@ mod tests {
         let opened = |name: &str, lines: &str| {
             Workshop::with(script(folder.path(), name, lines), "a test compiles").map(drop)
         };
-        let refused = |answer| match answer {
-            Err(Unfit::Refused(refusal)) => refusal.reached,
-            other => panic!("{other:?}"),
-        };
-        let message = refused(opened("strict", "echo no licence >&2; exit 3"));
+        let message = refused(opened("strict", "echo no licence >&2; exit 3")).reached;
         assert!(message.contains("status 3") && message.contains("no licence"), "{message}");
-        let message = refused(opened("dying", "kill -9 $$"));
+        let message = refused(opened("dying", "kill -9 $$")).reached;
         assert!(message.contains("signal 9"), "{message}");
         // One that stands in front of a compiler which is not there. By a path: where a folder of PATH may
         // not be read, a shell calls nothing missing.

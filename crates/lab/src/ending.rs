@@ -2,29 +2,26 @@
 
 use tenbin_model::words::comma;
 
-/// "signal 11 (SIGSEGV)": a signal with its name, where it is one that ends or stops programs (signal(7), the
-/// numbers of x86, Arm and RISC-V).
+/// Signals by number from 1: asm/signal.h of x86 and asm-generic/signal.h.
+pub(crate) const SIGNALS: &str = "\
+    SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 SIGPIPE \
+    SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU SIGXFSZ \
+    SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS";
+
+/// Those that end or stop programs (signal(7)).
+const ENDING: [i32; 16] = [2, 4, 5, 6, 7, 8, 9, 11, 13, 14, 15, 19, 21, 22, 24, 31];
+
+/// The name of a signal.
+pub(crate) fn signal_name(number: i32) -> Option<&'static str> {
+    SIGNALS.split(' ').nth(usize::try_from(number).ok()?.checked_sub(1)?)
+}
+
+/// "signal 11 (SIGSEGV)": a signal with its name, where it is one that ends or stops programs.
 pub(crate) fn signal(number: i32) -> String {
-    let name = match number {
-        2 => "SIGINT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        19 => "SIGSTOP",
-        21 => "SIGTTIN",
-        22 => "SIGTTOU",
-        24 => "SIGXCPU",
-        31 => "SIGSYS",
-        _ => return format!("signal {number}"),
-    };
-    format!("signal {number} ({name})")
+    match signal_name(number).filter(|_| ENDING.contains(&number)) {
+        Some(name) => format!("signal {number} ({name})"),
+        None => format!("signal {number}"),
+    }
 }
 
 /// The last lines that a process wrote to standard error, in parentheses; nothing where there are none.

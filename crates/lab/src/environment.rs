@@ -20,6 +20,7 @@ use tenbin_model::{
 };
 
 pub use analysis::ENVIRONMENT;
+pub(crate) use analysis::median;
 pub use served::Served;
 
 use crate::experiment::{Allowance, Plan, PlannedCell, Request, Unfit};
@@ -118,7 +119,6 @@ impl Question {
     }
 }
 
-/// Has a shell run a line to its end.
 fn shell(line: &str, option: &str) -> Result<(), Unfit> {
     let words = ["/bin/sh".to_owned(), "-c".into(), line.into()];
     let run = Step::of(&words).and_then(|step| {

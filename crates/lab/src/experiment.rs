@@ -280,6 +280,17 @@ pub enum Seen {
     Broken(String),
 }
 
+/// Whether there is a parameter of this name.
+pub(crate) fn has(descriptor: &Descriptor, key: &str) -> bool {
+    descriptor.parameters.iter().any(|parameter| parameter.name == key)
+}
+
+/// The names of all parameters.
+pub(crate) fn parameters(descriptor: &Descriptor) -> String {
+    let names = comma(descriptor.parameters.iter().map(|parameter| &parameter.name));
+    if names.is_empty() { "none".into() } else { names }
+}
+
 /// The values of `--set KEY=VALUE`.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -293,13 +304,11 @@ impl Settings {
     /// A usage error that names the key when `descriptor` has no such parameter.
     pub fn new(given: BTreeMap<String, String>, descriptor: &Descriptor) -> Result<Self, Unfit> {
         for key in given.keys() {
-            if !descriptor.parameters.iter().any(|parameter| parameter.name == *key) {
-                let known: Vec<&str> =
-                    descriptor.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-                let known = if known.is_empty() { "none".into() } else { comma(&known) };
+            if !has(descriptor, key) {
                 return Err(Unfit::Usage(format!(
-                    "experiment `{}` has no parameter `{key}`; it has: {known}",
-                    descriptor.name
+                    "experiment `{}` has no parameter `{key}`; it has: {}",
+                    descriptor.name,
+                    parameters(descriptor)
                 )));
             }
         }
@@ -360,6 +369,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::usage;
 
     #[test]
     fn several_values_for_one_are_a_usage_error_with_the_key() {
@@ -370,10 +380,8 @@ mod tests {
         for (text, reason) in
             [("3,4", "--set size: one value, not 2"), ("0", "is not a number from 1"), ("", "is not")]
         {
-            match one(&with(text)) {
-                Err(Unfit::Usage(message)) => assert!(message.contains(reason), "{message}"),
-                other => panic!("{text}: {other:?}"),
-            }
+            let message = usage(one(&with(text)));
+            assert!(message.contains(reason), "{text}: {message}");
         }
     }
 }

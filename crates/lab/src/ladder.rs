@@ -43,6 +43,15 @@ const LONGEST_EPOCH: Picoseconds = Picoseconds::from_millis(2);
 /// Length of an epoch of twins and of truths.
 const EPOCH: Picoseconds = Picoseconds::from_micros(100);
 
+/// The margin of equivalence that `tenbin weigh` has unless another is asked for.
+const MARGIN: f64 = 0.01;
+
+/// Why an effect on commands or functions is not asked for.
+fn unneeded(effect: f64) -> Option<String> {
+    let is_small = effect > 0.0 && effect < MARGIN;
+    is_small.then(|| "the effect is less than the margin, so it need not be found".into())
+}
+
 /// The steps of the ladder, as fractions, unless others are asked for; 0 are the equals.
 pub const EFFECTS: &[f64] = &[0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05];
 
@@ -373,7 +382,6 @@ impl Ladder {
 /// The ratio of the right side to the left, by how many operations the left did.
 type Truth = Box<dyn Fn(u64) -> f64>;
 
-/// What the sides are called.
 const NAMES: [&str; 2] = ["the left side", "the right side"];
 const LEFT: VariantIndex = VariantIndex(0);
 const RIGHT: VariantIndex = VariantIndex(1);

@@ -86,26 +86,20 @@ pub(crate) fn advised(unfit: &Unfit) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rehearsal::{machine_with, refused};
 
     #[test]
     fn more_than_half_of_what_is_free_is_refused_with_both_figures() {
-        let machine =
-            Machine { memory_available: Observed::Known(Bytes(1 << 30)), ..Machine::unobserved("a test") };
+        let machine = machine_with(Bytes(1 << 30));
         let less = |room: Bytes| Some(format!("buffer={}", room.0 >> 20));
         assert!(within_allowance(&machine, Bytes(512 << 20), "a buffer", less).is_ok());
-        match within_allowance(&machine, Bytes((512 << 20) + 1), "a buffer", less) {
-            Err(Unfit::Refused(refusal)) => {
-                assert!(refusal.reached.contains("512 MiB") && refusal.reached.contains("1 GiB"));
-                assert!(refusal.remedy.contains("(--set buffer=460)"), "{refusal:?}");
-            }
-            other => panic!("{other:?}"),
-        }
+        let refusal = refused(within_allowance(&machine, Bytes((512 << 20) + 1), "a buffer", less));
+        assert!(refusal.reached.contains("512 MiB") && refusal.reached.contains("1 GiB"));
+        assert!(refusal.remedy.contains("(--set buffer=460)"), "{refusal:?}");
         let silent = Machine::unobserved("a test");
         assert!(within_allowance(&silent, Bytes(128 << 20), "a buffer", less).is_ok());
-        match within_allowance(&silent, Bytes(129 << 20), "the smallest", |_| None) {
-            Err(Unfit::Refused(refusal)) => assert_eq!(refusal.remedy, "free memory"),
-            other => panic!("{other:?}"),
-        }
+        let refusal = refused(within_allowance(&silent, Bytes(129 << 20), "the smallest", |_| None));
+        assert_eq!(refusal.remedy, "free memory");
     }
 
     proptest::proptest! {

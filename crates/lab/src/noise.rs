@@ -31,7 +31,6 @@ use moment::{Moment, Spent};
 /// How long counters are watched. Ticks of 10 ms are the coarsest of them.
 const WATCHED: Duration = Duration::from_millis(100);
 
-/// A source of noise.
 struct Source {
     name: &'static str,
     /// What it does to figures.
@@ -41,7 +40,22 @@ struct Source {
     examine: fn(&Sight<'_>) -> Reading<Symptom>,
 }
 
-/// What a source shows.
+impl Source {
+    /// One that disturbs whatever is timed.
+    const fn new(
+        name: &'static str,
+        effect: &'static str,
+        examine: fn(&Sight<'_>) -> Reading<Symptom>,
+    ) -> Self {
+        Self { name, effect, disturbs: &[], examine }
+    }
+
+    /// One that disturbs these alone.
+    const fn that_disturbs(self, disturbs: &'static [Aspect]) -> Self {
+        Self { disturbs, ..self }
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 struct Symptom {
     state: Disturbance,
@@ -112,7 +126,6 @@ fn remedies(cpus: &[Cpu]) -> Result<Vec<String>, Unfit> {
     Ok(remedies.in_state(RemedyState::Possible).map(|remedy| remedy.name.clone()).collect())
 }
 
-/// Every source there is.
 fn sources() -> impl Iterator<Item = &'static Source> {
     let files =
         [neighbours::SOURCES, frequency::SOURCES, interrupts::SOURCES, kernel::SOURCES, memory::SOURCES];

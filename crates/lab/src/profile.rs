@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tenbin_metal::child::End;
 use tenbin_metal::profiler::Profiler;
-use tenbin_model::{Machine, Profile};
+use tenbin_model::profile::{Activity, Kind};
+use tenbin_model::{Machine, Picoseconds, Profile};
 
 use kernel::Unprofiled;
 
@@ -50,6 +51,22 @@ pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
             }
             Ok(profile)
         }
+    }
+}
+
+/// An activity of which nothing is counted yet.
+fn blank(name: &str, kind: Kind) -> Activity {
+    Activity {
+        name: name.into(),
+        kind,
+        count: 0,
+        errors: 0,
+        total: Picoseconds::ZERO,
+        split: None,
+        longest: Picoseconds::ZERO,
+        histogram: Vec::new(),
+        wakers: Vec::new(),
+        in_flight: 0,
     }
 }
 

@@ -36,10 +36,11 @@ struct Kind {
     does: &'static str,
     /// Whether it is taken where none is named.
     is_usual: bool,
-    plan: fn(&Place<'_>) -> Reading<Planned>,
+    plan: Planner,
 }
 
-/// What is to be done.
+type Planner = fn(&Place<'_>) -> Reading<Planned>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Action {
     /// A setting of the machine, or a control group, with the value that is written.
@@ -110,7 +111,6 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The CPUs that the command is to have.
     fn cpus(&self) -> Reading<&[Cpu]> {
         self.cpus.ok_or_else(|| "it needs to know for which CPUs: --cpus LIST".into())
     }
@@ -163,7 +163,6 @@ pub struct Plan {
 struct Step {
     remedy: Remedy,
     actions: Vec<Action>,
-    /// Whether it was asked for by its name.
     is_named: bool,
 }
 
@@ -260,6 +259,16 @@ impl Plan {
 }
 
 impl Kind {
+    /// One that is taken where none is named.
+    const fn usual(name: &'static str, does: &'static str, plan: Planner) -> Self {
+        Self { name, does, is_usual: true, plan }
+    }
+
+    /// One that is taken only by its name.
+    const fn named(name: &'static str, does: &'static str, plan: Planner) -> Self {
+        Self { is_usual: false, ..Self::usual(name, does, plan) }
+    }
+
     fn step(&self, place: &Place<'_>, is_named: bool) -> Step {
         let planned = (self.plan)(place).and_then(|planned| {
             for action in &planned.actions {

@@ -4,9 +4,11 @@
 //! Checks, gauges, calibration and blocks are the engine's own. The clock is the machine's, and nothing
 //! depends on it: blocks are counted.
 
+use std::fmt::Debug;
+
 use tenbin_analysis::Analysis;
 use tenbin_metal::{Clock, Fault, Lap, allowed_cpus};
-use tenbin_model::machine::{Cache, CpuPlace, Observed, Virtualisation, Witness};
+use tenbin_model::machine::{self, Cache, CpuPlace, Observed, Virtualisation, Witness};
 use tenbin_model::{
     Arrangement, Bytes, Cell, Cpu, Descriptor, Effort, Finding, Gauge, Machine, Picoseconds, Refusal, Sizes,
     VariantIndex,
@@ -52,6 +54,21 @@ pub(crate) fn settings(descriptor: &Descriptor, given: &[(&str, &str)]) -> Resul
     Settings::new(given.iter().map(|&(key, value)| (key.into(), value.into())).collect(), descriptor)
 }
 
+/// The words of a usage error.
+pub(crate) fn usage<T: Debug>(answer: Result<T, Unfit>) -> String {
+    match answer {
+        Err(Unfit::Usage(message)) => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn refused<T: Debug>(answer: Result<T, Unfit>) -> Refusal {
+    match answer {
+        Err(Unfit::Refused(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A machine that is not virtual, of which nothing else is known.
 pub(crate) fn machine() -> Machine {
     Machine { virtualisation: Virtualisation::None, ..Machine::unobserved("a test") }
@@ -60,6 +77,19 @@ pub(crate) fn machine() -> Machine {
 /// The same with so much memory free.
 pub(crate) fn machine_with(free: Bytes) -> Machine {
     Machine { memory_available: Observed::Known(free), ..machine() }
+}
+
+/// One whose clock has steps of so many picoseconds.
+pub(crate) fn machine_with_clock(resolution_ps: f64) -> Machine {
+    let clock = machine::Clock {
+        name: "a timer".into(),
+        resolution_ps,
+        cost_ps: 1.0,
+        backward_steps: 0,
+        cross_readings: 0,
+        why: "a test".into(),
+    };
+    Machine { clock: Observed::Known(clock), ..Machine::unobserved("a test") }
 }
 
 /// A CPU of which only its caches are known.

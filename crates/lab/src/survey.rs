@@ -8,7 +8,7 @@ use tenbin_model::words::{comma, semicolon};
 use tenbin_model::{Cpu, Descriptor, Effort, Machine, Order, Picoseconds, Provenance, Run, Sizes, order};
 
 use crate::engine::{Bench, Event, budget};
-use crate::experiment::{Apparatus, Experiment, Request, Settings, Unfit};
+use crate::experiment::{Apparatus, Experiment, Request, Settings, Unfit, has, parameters};
 use crate::experiments::{EXPERIMENTS, caches::known_sizes};
 use crate::published;
 
@@ -38,7 +38,6 @@ pub struct Measured {
     pub unmeasured: Vec<String>,
 }
 
-/// One experiment of a survey.
 struct Step<'a> {
     experiment: Experiment<'a>,
     descriptor: Descriptor,
@@ -75,15 +74,9 @@ impl<'a> Selection<'a> {
         let orphan = |key: &&String| !picked.iter().any(|(_, descriptor)| has(descriptor, key));
         let orphans: Vec<&String> = given.keys().filter(orphan).collect();
         if let (true, Some(key)) = (picked.len() > 1, orphans.first()) {
-            let knobs = picked.iter().map(|(_, descriptor)| {
-                let own = descriptor.parameters.iter().map(|parameter| parameter.name.as_str());
-                let own: Vec<&str> = own.collect();
-                format!(
-                    "`{}` has {}",
-                    descriptor.name,
-                    if own.is_empty() { "none".into() } else { comma(&own) }
-                )
-            });
+            let knobs = picked
+                .iter()
+                .map(|(_, descriptor)| format!("`{}` has {}", descriptor.name, parameters(descriptor)));
             return Err(Unfit::Usage(format!(
                 "--set {key}: none of the named experiments has a parameter `{key}`: {}",
                 semicolon(knobs)
@@ -268,10 +261,6 @@ pub fn asked_for(words: &[String], settings: &[String]) -> Result<Vec<String>, U
         ([word], _) if word == ALL => Ok(names()),
         (words, _) => Ok(words.to_vec()),
     }
-}
-
-fn has(descriptor: &Descriptor, key: &str) -> bool {
-    descriptor.parameters.iter().any(|parameter| parameter.name == key)
 }
 
 fn all() -> impl Iterator<Item = (Experiment<'static>, Descriptor)> {

@@ -251,7 +251,6 @@ fn probe(path: &Path) -> Result<(PathBuf, Image), Unfit> {
     Ok((path, image))
 }
 
-/// One call, traced.
 fn trace(
     asked: &Asked,
     path: &Path,
@@ -316,7 +315,6 @@ fn complaint(mut errors: impl Read) -> String {
     semicolon(lines.filter(|line| !line.is_empty()).take(3))
 }
 
-/// What the complaint adds to a sentence.
 fn quoted(complaint: &str) -> String {
     if complaint.is_empty() { String::new() } else { format!("; it wrote: {complaint}") }
 }

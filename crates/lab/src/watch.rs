@@ -33,7 +33,6 @@ use self::look::{Look, Sources, facts};
 use self::vmclock::Disruption;
 use crate::experiment::Unfit;
 
-/// How often there is a look.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// So much later all that there is to know of a gap is known, in nanoseconds.
@@ -189,7 +188,6 @@ impl Sign {
     }
 }
 
-/// What was seen so far.
 struct Course<'a> {
     cpus: &'a [Cpu],
     least: u64,

@@ -37,10 +37,11 @@ pub use parameters::Parameters;
 pub use program::Shell;
 pub(crate) use program::{in_path, seen_program, words};
 pub use workshop::Ignored;
+pub(crate) use written::hashed;
 
 use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
 use crate::profile::kernel::Unprofiled;
-use fixture::Fixture;
+use crate::workload::command::Shared;
 use parameters::{Values, filled, unnamed};
 use workshop::{Prepared, Workshop};
 
@@ -282,7 +283,7 @@ impl Question {
         let names = self.named(&commands, combinations.len());
         let lines: Vec<String> =
             commands.iter().map(|command| filled(command.text, command.values)).collect();
-        let shell = self.shell_for(&lines)?;
+        let shell = self.shell_for(&lines);
         let mut prepared = Vec::new();
         for (place, (command, line)) in commands.iter().zip(&lines).enumerate() {
             // Given once for all, for each that was typed, or for each that comes of it.
@@ -296,7 +297,10 @@ impl Question {
             let output = self.outputs.get(own(self.outputs.len()));
             prepared.push(Prepared {
                 line: line.clone(),
-                words: shell.words(line)?,
+                words: match &shell {
+                    None => program::words(line)?,
+                    Some(shell) => program::read_by(shell, line),
+                },
                 setup: self.setup.as_deref().map(|text| filled(text, command.values)),
                 cleanup: self.cleanup.as_deref().map(|text| filled(text, command.values)),
                 prepare: each(&self.prepare),
@@ -336,17 +340,17 @@ impl Question {
         {
             return usage(format!("--min-runs {least} is more than --max-runs {most}"));
         }
-        let descriptor = self.described(&commands, &names, &lines, &shell);
+        let descriptor = self.described(&commands, &names, &lines, shell.as_ref());
         let arrangement = self.arranged(&commands[..weighed], &descriptor);
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
         let longest = self.within.unwrap_or(LONGEST_RUN);
         let mut asked = Claims::quantities(&descriptor);
         asked.extend(&self.quantities);
-        let workshop = Rc::new(RefCell::new(Workshop::new(self, prepared, shell.words, longest, &asked)));
+        let workshop = Rc::new(RefCell::new(Workshop::new(self, prepared, shell, longest, &asked)));
         let (opened, profiled) = (Rc::clone(&workshop), Rc::clone(&workshop));
         let open = move |_: &Request<'_>| -> Opened {
             opened.borrow_mut().open()?;
-            Ok(Box::new(Fixture::new(Rc::clone(&opened))))
+            Ok(Box::new(Shared(Rc::clone(&opened))))
         };
         Ok(Weighing {
             descriptor,
@@ -415,16 +419,16 @@ impl Question {
         told_apart(names)
     }
 
-    fn shell_for(&self, lines: &[String]) -> Result<ChosenShell, Unfit> {
-        let words = match &self.shell {
+    /// The shell that all commands are read by, if any.
+    fn shell_for(&self, lines: &[String]) -> Option<Vec<String>> {
+        match &self.shell {
             Shell::Never => None,
             Shell::Always(words) => Some(words.clone()),
             Shell::WhereNeeded => {
                 let needed = lines.iter().any(|line| program::needs_shell(line));
                 needed.then(|| vec![Shell::USUAL.to_owned()])
             }
-        };
-        Ok(ChosenShell { words })
+        }
     }
 
     fn described(
@@ -432,7 +436,7 @@ impl Question {
         commands: &[Typed<'_>],
         names: &[String],
         lines: &[String],
-        shell: &ChosenShell,
+        shell: Option<&Vec<String>>,
     ) -> Descriptor {
         let mut variants: Vec<Variant> = Vec::new();
         for ((command, name), line) in commands.iter().zip(names).zip(lines) {
@@ -461,7 +465,7 @@ impl Question {
         if self.check.is_some() {
             specification.push_str(", and its output passes the check that was given");
         }
-        let how = match &shell.words {
+        let how = match shell {
             None => "each is started directly, without a shell".to_owned(),
             Some(words) => {
                 format!("each is started by `{} -c`, whose start is in every figure", words.join(" "))
@@ -573,26 +577,10 @@ impl Question {
 /// A command as it was typed, and which of them it is.
 struct Typed<'a> {
     text: &'a String,
-    /// Which combination of values.
     row: usize,
     /// Which command of those that were typed.
     column: usize,
     values: &'a Values,
-}
-
-/// The shell that all commands are read by, if any.
-struct ChosenShell {
-    words: Option<Vec<String>>,
-}
-
-impl ChosenShell {
-    /// The words that start a command.
-    fn words(&self, line: &str) -> Result<Vec<String>, Unfit> {
-        match &self.words {
-            None => program::words(line),
-            Some(shell) => Ok(shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect()),
-        }
-    }
 }
 
 impl Weighing {

@@ -43,11 +43,12 @@ pub const PROTOCOL: &str = include_str!("workers/protocol.txt");
 use crate::experiment::{Allowance, Failure, Opened, Request, Unfit};
 use crate::weigh::claims::{Claims, comparisons};
 use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, COLUMN, ROW, Weighing};
+use crate::workload::command::Shared;
 use analysis::cycles;
 use commands::Commands;
 use functions::{Layouts, Linked};
 use instructions::Order;
-use members::{Fixture, Members, Part, Source};
+use members::{Members, Part, Source};
 pub(crate) use worker::Worker;
 
 /// What is weighed.
@@ -185,7 +186,7 @@ impl Instructions {
         for (number, (line, init, order)) in first.into_iter().chain(own).enumerate() {
             let text = instructions::assembler(here, line, init, order);
             let file = linked.write(&format!("instruction-{number}.s"), &text)?;
-            linked.add(&[file], &[]).map_err(|unfit| match unfit {
+            linked.add(&[file], &[], None).map_err(|unfit| match unfit {
                 Unfit::Usage(wrong) => Unfit::Usage(format!("`{line}`: {wrong}")),
                 other => other,
             })?;
@@ -250,19 +251,18 @@ impl Question {
         let mut members = Members::new(source, sides.len(), together, cpu);
         members.counted = matches!(self.sides, Sides::Instructions(_));
         let variants = self.variants(&mut members, &sides)?;
-        if variants.iter().filter(|variant| variant.role == Role::Measured).count() < 2
-            && self.claims.is_none()
-        {
+        let measured = variants.iter().filter(|variant| variant.role == Role::Measured).count();
+        if measured < 2 && self.claims.is_none() {
             return Err(Unfit::Usage("one alone cannot be weighed: give two".into()));
         }
-        let measured = variants.iter().filter(|variant| variant.role == Role::Measured).count();
         let descriptor = self.described(variants, analysis);
         let arrangement = self.arranged(measured, &descriptor, cpus);
         let allowance = Allowance { time: self.within.unwrap_or(USUAL), firm: self.within.is_some() };
         let members = Rc::new(RefCell::new(members));
         let open = move |request: &Request<'_>| -> Opened {
-            let timed = !matches!(request.machine.virtualisation, Virtualisation::Emulated(_));
-            Ok(Box::new(Fixture { members: Rc::clone(&members), timed }))
+            let is_emulated = matches!(request.machine.virtualisation, Virtualisation::Emulated(_));
+            members.borrow_mut().timed = !is_emulated;
+            Ok(Box::new(Shared(Rc::clone(&members))))
         };
         let (open, close) = (Rc::new(open), Rc::new(Vec::new));
         Ok(Weighing { descriptor, arrangement, allowance, analysis, open, close, profile: None })

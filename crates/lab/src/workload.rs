@@ -19,7 +19,6 @@ pub(crate) const FOLDER: (&str, &str, &str) = (
     "a folder of the file system that is asked about; work is done in a folder in it, which vanishes",
 );
 
-/// The diary that asked.
 pub(crate) fn diary(taken: &str) -> Source {
     Source::new("S. Takeuchi, \"WSL vs VM for development\" (in Japanese), 2017-12-25", taken)
 }

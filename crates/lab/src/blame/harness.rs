@@ -120,7 +120,12 @@ impl<I: Input, O: Outcome> Harness<I, O> {
         let mut endings: Vec<Option<Ending<O>>> = vec![None; cases.len()];
         let mut reader = Reader(&finished.stdout);
         let mut loaded = false;
-        while let Some(Record { number, kind, detail, printed, body }) = Record::read(&mut reader) {
+        let mut next = || {
+            let (number, kind, detail) = (reader.word()?, reader.word()?, reader.word()?);
+            let (printed, size) = (reader.word()?, reader.word()?);
+            Some((number, kind, detail, printed, reader.bytes(usize::try_from(size).ok()?)?))
+        };
+        while let Some((number, kind, detail, printed, body)) = next() {
             let Ok(place) = usize::try_from(number) else {
                 loaded |= kind == kind::LOADED;
                 if kind == kind::UNREADY {
@@ -167,22 +172,6 @@ impl<I: Input, O: Outcome> Harness<I, O> {
             }
         }
         Ok(endings)
-    }
-}
-
-struct Record<'a> {
-    number: i32,
-    kind: i32,
-    detail: i32,
-    printed: i32,
-    body: &'a [u8],
-}
-
-impl<'a> Record<'a> {
-    fn read(reader: &mut Reader<'a>) -> Option<Self> {
-        let (number, kind, detail) = (reader.word()?, reader.word()?, reader.word()?);
-        let (printed, size) = (reader.word()?, reader.word()?);
-        Some(Self { number, kind, detail, printed, body: reader.bytes(usize::try_from(size).ok()?)? })
     }
 }
 

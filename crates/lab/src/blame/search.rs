@@ -7,6 +7,7 @@
 use tenbin_model::{Attributed, Attribution, Searched};
 
 use super::contract::{Contract, Input, Outcome, Says, Specification};
+use super::ending::breach;
 
 pub(super) struct Search {
     pub(super) searched: Searched,
@@ -60,16 +61,9 @@ impl<I: Input, O: Outcome> Contract<I, O> {
     ) -> Attributed {
         let subject = format!("the specification `{}` of {}()", specification.name, self.symbol);
         let input = (self.show_input)(input);
-        Attributed {
-            attribution: Attribution::SpecificationError,
-            sentence: format!("Specification error: {subject} {what} Smallest input: {input}; {more}."),
-            subject,
-            clause: Some(clause.into()),
-            aspect: None,
-            input: Some(input),
-            expected: None,
-            got: None,
-        }
+        let sentence = format!("Specification error: {subject} {what} Smallest input: {input}; {more}.");
+        let fault = breach(Attribution::SpecificationError, subject, sentence, clause, input, None);
+        Attributed { expected: None, ..fault }
     }
 
     /// The specification admits what the requirement forbids.

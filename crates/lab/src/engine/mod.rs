@@ -157,13 +157,8 @@ impl Bench<'_> {
             limit: limit(stretch),
             overtime: match time {
                 None => OVERTIME * stretches,
-                Some(Allowance { firm, .. }) => {
-                    if firm {
-                        1
-                    } else {
-                        u64::MAX
-                    }
-                }
+                Some(Allowance { firm: true, .. }) => 1,
+                Some(_) => u64::MAX,
             },
             by_looks: time.is_some(),
             known_alike: false,

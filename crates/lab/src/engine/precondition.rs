@@ -66,9 +66,10 @@ fn coarse(machine: &Machine, arrangement: &Arrangement) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use tenbin_model::Cpu;
-    use tenbin_model::machine::{Clock, Observed};
+    use tenbin_model::machine::Observed;
 
     use super::*;
+    use crate::rehearsal::machine_with_clock;
 
     fn arrangement() -> Arrangement {
         Arrangement {
@@ -76,18 +77,6 @@ mod tests {
             epoch: Picoseconds::from_micros(100),
             ..Arrangement::default()
         }
-    }
-
-    fn with_clock(resolution_ps: f64) -> Machine {
-        let clock = Clock {
-            name: "jiffies".into(),
-            resolution_ps,
-            cost_ps: 1.0,
-            backward_steps: 0,
-            cross_readings: 0,
-            why: "there is no other".into(),
-        };
-        Machine { clock: Observed::Known(clock), ..Machine::unobserved("a test") }
     }
 
     #[test]
@@ -114,15 +103,15 @@ mod tests {
     #[test]
     fn epochs_grow_with_the_clock_s_step_until_that_is_absurd() {
         let micros = |machine: &Machine| long_enough(machine, Picoseconds::from_micros(100)).0 / 1_000_000;
-        assert_eq!(micros(&with_clock(10_000.0)), 100);
-        assert_eq!(micros(&with_clock(250_000.0)), 500);
-        assert_eq!(micros(&with_clock(4e9)), 100);
+        assert_eq!(micros(&machine_with_clock(10_000.0)), 100);
+        assert_eq!(micros(&machine_with_clock(250_000.0)), 500);
+        assert_eq!(micros(&machine_with_clock(4e9)), 100);
     }
 
     #[test]
     fn a_clock_too_coarse_for_an_epoch_is_refused() {
-        let why = refusal(&with_clock(4e9), &arrangement(), &[]).unwrap();
-        assert!(why.reached.contains("jiffies") && why.needs.contains("50 ns"), "{why:?}");
-        assert_eq!(refusal(&with_clock(10_000.0), &arrangement(), &[]), None);
+        let why = refusal(&machine_with_clock(4e9), &arrangement(), &[]).unwrap();
+        assert!(why.reached.contains("a timer") && why.needs.contains("50 ns"), "{why:?}");
+        assert_eq!(refusal(&machine_with_clock(10_000.0), &arrangement(), &[]), None);
     }
 }

@@ -3,6 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::weigh::hashed;
+
 /// Draws the order of one block after another.
 ///
 /// A block is a random permutation of the variants followed by its mirror image: every variant runs
@@ -42,12 +44,9 @@ impl Schedule {
 
 /// A seed of its own for each cell, so that a cell's order does not depend on the cells before it.
 ///
-/// FNV-1a (Fowler, Noll, Vo) over the name, then the seed and the index folded in.
+/// The hash of the name, then of the seed and the index.
 pub(crate) fn cell_seed(seed: u64, name: &str, index: usize) -> u64 {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let bytes = name.bytes().chain(seed.to_le_bytes()).chain((index as u64).to_le_bytes());
-    bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    hashed(None, name.bytes().chain(seed.to_le_bytes()).chain((index as u64).to_le_bytes()))
 }
 
 #[cfg(test)]

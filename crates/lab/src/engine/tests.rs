@@ -9,7 +9,7 @@ use tenbin_model::{Comparison, Cpu, Finding, Gauge, Machine, Missing, Reading, V
 
 use super::*;
 use crate::experiment::{Allowance, Open, Settings};
-use crate::rehearsal::TestRequest;
+use crate::rehearsal::{TestRequest, usage};
 
 /// A machine on which variant `v` costs `10 · (v + 1)` ns an iteration and an epoch 50 ns more.
 #[derive(Clone, Default)]
@@ -63,24 +63,26 @@ impl Apparatus for Script {
     }
 }
 
-/// Stops whenever so many more blocks were measured.
-struct Every(u32);
+/// Stops whenever so many more blocks were measured, and takes its answer to depend until it has as many as
+/// the second number says.
+struct Rule(u32, u32);
 
-impl Analysis for Every {
+impl Analysis for Rule {
     fn name(&self) -> &'static str {
-        "after"
+        "a rule"
     }
 
     fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
         16
     }
+
     fn decided(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
         let Cell { arrangement, samples, .. } = cell;
         samples.len().is_multiple_of((self.0 as usize).saturating_mul(2 * arrangement.variants.len()))
     }
 
-    fn depends(&self, _: &Descriptor, _: usize, _: &tenbin_model::Cell) -> bool {
-        false
+    fn depends(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
+        cell.samples.last().map_or(0, |sample| sample.block + 1) < self.1
     }
 }
 
@@ -155,7 +157,7 @@ fn run_cells(
 
 #[test]
 fn epochs_have_the_wanted_length_doubled_in_every_second_block() {
-    let (trial, _) = run(|_| {}, &Every(4), Virtualisation::None);
+    let (trial, _) = run(|_| {}, &Rule(4, 0), Virtualisation::None);
     let cell = &trial.cells[0];
     assert_eq!(cell.refusal, None);
     for sample in &cell.samples {
@@ -167,7 +169,7 @@ fn epochs_have_the_wanted_length_doubled_in_every_second_block() {
 
 #[test]
 fn a_block_is_mirrored_and_its_orders_count_up() {
-    let (trial, _) = run(|_| {}, &Every(10), Virtualisation::None);
+    let (trial, _) = run(|_| {}, &Rule(10, 0), Virtualisation::None);
     let samples = &trial.cells[0].samples;
     assert_eq!(samples.len(), 80);
     assert!(samples.iter().zip(0..).all(|(sample, order)| sample.order == order));
@@ -179,11 +181,11 @@ fn a_block_is_mirrored_and_its_orders_count_up() {
 
 #[test]
 fn the_rule_stops_a_cell_early_and_the_budget_stops_it_late() {
-    let (early, _) = run(|_| {}, &Every(3), Virtualisation::None);
+    let (early, _) = run(|_| {}, &Rule(3, 0), Virtualisation::None);
     assert_eq!(early.cells[0].ended, Some(Ended::Precision));
     assert_eq!(early.cells[0].samples.last().unwrap().block, 5, "three blocks, and three that confirm them");
 
-    let (late, _) = run(|_| {}, &Every(u32::MAX), Virtualisation::None);
+    let (late, _) = run(|_| {}, &Rule(u32::MAX, 0), Virtualisation::None);
     assert_eq!(late.cells[0].ended, Some(Ended::Budget));
     let spent: f64 = late.cells[0].samples.iter().map(|sample| sample.elapsed.as_seconds()).sum();
     assert!((1.9..2.1).contains(&spent), "{spent} s of 2 s");
@@ -191,7 +193,7 @@ fn the_rule_stops_a_cell_early_and_the_budget_stops_it_late() {
 
 #[test]
 fn the_machine_is_probed_first_last_and_ten_times_a_second() {
-    let (trial, _) = run(|_| {}, &Every(u32::MAX), Virtualisation::None);
+    let (trial, _) = run(|_| {}, &Rule(u32::MAX, 0), Virtualisation::None);
     let cell = &trial.cells[0];
     let (first, last) = (&cell.probes[0], cell.probes.last().unwrap());
     assert_eq!((first.block, last.block), (0, cell.samples.last().unwrap().block + 1));
@@ -205,7 +207,7 @@ fn the_machine_is_probed_first_last_and_ten_times_a_second() {
     }
     assert!(cell.probes.iter().all(|probe| probe.spins == [Picoseconds(7)]));
     // A cell that is not timed is not looked at either.
-    let (trial, _) = run(|_| {}, &Every(1), Virtualisation::Emulated("qemu-user".into()));
+    let (trial, _) = run(|_| {}, &Rule(1, 0), Virtualisation::Emulated("qemu-user".into()));
     assert_eq!(trial.cells[0].probes, []);
 }
 
@@ -213,7 +215,7 @@ fn the_machine_is_probed_first_last_and_ten_times_a_second() {
 fn what_was_decided_at_one_moment_is_confirmed_at_another() {
     let opened = Rc::new(Shared::new(0));
     let script = |script: &mut Script| script.opened = Rc::clone(&opened);
-    let (trial, _) = run_cells(&[arrangement(), arrangement()], script, &Every(3), Virtualisation::None);
+    let (trial, _) = run_cells(&[arrangement(), arrangement()], script, &Rule(3, 0), Virtualisation::None);
     assert_eq!(opened.get(), 4, "an apparatus for each of two cells at each of two moments");
     for cell in &trial.cells {
         assert_eq!((cell.ended, cell.samples.len()), (Some(Ended::Precision), 2 * 3 * 4));
@@ -227,31 +229,12 @@ fn what_was_decided_at_one_moment_is_confirmed_at_another() {
     assert!(middle(&trial.cells[0]) > end(&trial.cells[1]), "{:?}", trial.cells[0].probes);
 }
 
-/// A rule that never stops a cell, and takes its answer to depend until it has so many blocks.
-struct DependsUntil(u32);
-
-impl Analysis for DependsUntil {
-    fn name(&self) -> &'static str {
-        "depends"
-    }
-
-    fn least_blocks(&self, _: &Descriptor, _: usize) -> u32 {
-        16
-    }
-    fn decided(&self, _: &Descriptor, _: usize, _: &Cell) -> bool {
-        false
-    }
-    fn depends(&self, _: &Descriptor, _: usize, cell: &Cell) -> bool {
-        cell.samples.last().is_none_or(|sample| sample.block + 1 < self.0)
-    }
-}
-
 #[test]
 fn an_answer_that_depends_is_measured_on_and_set_up_anew() {
     let measured = |until: u32| {
         let opened = Rc::new(Shared::new(0));
         let script = |script: &mut Script| script.opened = Rc::clone(&opened);
-        let (trial, _) = run(script, Box::leak(Box::new(DependsUntil(until))), Virtualisation::None);
+        let (trial, _) = run(script, Box::leak(Box::new(Rule(u32::MAX, until))), Virtualisation::None);
         let cell = trial.cells.into_iter().next().unwrap();
         let blocks: Vec<u32> = cell.samples.chunks(4).map(|block| block[0].block).collect();
         assert!(blocks.iter().copied().eq(0..blocks.len() as u32), "blocks go on where the last ones ended");
@@ -270,7 +253,7 @@ fn an_answer_that_depends_is_measured_on_and_set_up_anew() {
 #[test]
 fn a_pin_that_is_lost_in_a_further_stretch_refuses_the_cell() {
     let script = |script: &mut Script| script.pin_lost_at = Some(20_000);
-    let (trial, epochs) = run(script, &DependsUntil(u32::MAX), Virtualisation::None);
+    let (trial, epochs) = run(script, &Rule(u32::MAX, u32::MAX), Virtualisation::None);
     let cell = &trial.cells[0];
     assert!(epochs > 20_000 && cell.samples.len() > 10_000, "it was lost in the first stretch");
     assert!(cell.refusal.as_ref().unwrap().reached.contains("pinned to CPU 0 and ran on CPU 1"));
@@ -278,7 +261,7 @@ fn a_pin_that_is_lost_in_a_further_stretch_refuses_the_cell() {
 
 #[test]
 fn checks_cover_every_variant_and_the_planted_fault() {
-    let (trial, _) = run(|_| {}, &Every(1), Virtualisation::None);
+    let (trial, _) = run(|_| {}, &Rule(1, 0), Virtualisation::None);
     let checks = &trial.cells[0].checks;
     assert_eq!(
         checks.iter().map(|check| (check.variant.0, check.met)).collect::<Vec<_>>(),
@@ -292,7 +275,7 @@ fn checks_cover_every_variant_and_the_planted_fault() {
 #[test]
 fn a_variant_that_breaks_the_specification_is_never_timed() {
     let (trial, epochs) =
-        run(|script| script.broken = Some(VariantIndex(1)), &Every(1), Virtualisation::None);
+        run(|script| script.broken = Some(VariantIndex(1)), &Rule(1, 0), Virtualisation::None);
     let refusal = trial.cells[0].refusal.as_ref().unwrap();
     assert!(refusal.reached.contains("implementation error: `dear`"), "{refusal:?}");
     assert_eq!(epochs, 0);
@@ -300,7 +283,7 @@ fn a_variant_that_breaks_the_specification_is_never_timed() {
 
 #[test]
 fn a_pin_that_is_lost_refuses_the_cell() {
-    let (trial, _) = run(|script| script.pin_lost_at = Some(100), &Every(u32::MAX), Virtualisation::None);
+    let (trial, _) = run(|script| script.pin_lost_at = Some(100), &Rule(u32::MAX, 0), Virtualisation::None);
     let refusal = trial.cells[0].refusal.as_ref().unwrap();
     assert!(refusal.reached.contains("pinned to CPU 0 and ran on CPU 1"), "{refusal:?}");
     assert_eq!(trial.cells[0].ended, None);
@@ -323,7 +306,7 @@ fn what_helps_a_page_that_moved_depends_on_where_it_went() {
 
 #[test]
 fn wrong_work_while_timed_is_an_implementation_error() {
-    let (trial, _) = run(|script| script.wrong_at = Some(60), &Every(u32::MAX), Virtualisation::None);
+    let (trial, _) = run(|script| script.wrong_at = Some(60), &Rule(u32::MAX, 0), Virtualisation::None);
     let cell = &trial.cells[0];
     let refusal = cell.refusal.as_ref().unwrap();
     assert!(
@@ -334,7 +317,7 @@ fn wrong_work_while_timed_is_an_implementation_error() {
 
 #[test]
 fn an_emulated_cpu_is_checked_and_not_timed() {
-    let (trial, epochs) = run(|_| {}, &Every(1), Virtualisation::Emulated("qemu-user".into()));
+    let (trial, epochs) = run(|_| {}, &Rule(1, 0), Virtualisation::Emulated("qemu-user".into()));
     let cell = &trial.cells[0];
     assert!(cell.refusal.as_ref().unwrap().reached.contains("emulated (qemu-user)"));
     assert_eq!(cell.checks.len(), 3);
@@ -347,12 +330,12 @@ fn an_emulated_cpu_is_checked_and_not_timed() {
 fn a_cell_without_blocks_is_checked_on_any_cpu() {
     let cells = [Arrangement { most_blocks: 0, comparisons: Vec::new(), ..arrangement() }];
     for virtualisation in [Virtualisation::None, Virtualisation::Emulated("qemu-user".into())] {
-        let (trial, epochs) = run_cells(&cells, |_| {}, &Every(1), virtualisation.clone());
+        let (trial, epochs) = run_cells(&cells, |_| {}, &Rule(1, 0), virtualisation.clone());
         let cell = &trial.cells[0];
         assert_eq!((cell.refusal.as_ref(), cell.checks.len(), cell.samples.len(), epochs), (None, 3, 0, 0));
         assert_eq!(trial.findings[0].sentence, "Seen.");
         let (trial, _) =
-            run_cells(&cells, |script| script.broken = Some(VariantIndex(1)), &Every(1), virtualisation);
+            run_cells(&cells, |script| script.broken = Some(VariantIndex(1)), &Rule(1, 0), virtualisation);
         assert!(trial.cells[0].refusal.as_ref().unwrap().reached.starts_with("implementation error"));
     }
 }
@@ -360,7 +343,7 @@ fn a_cell_without_blocks_is_checked_on_any_cpu() {
 #[test]
 fn the_same_seed_gives_the_same_order() {
     let order = || {
-        let (trial, _) = run(|_| {}, &Every(50), Virtualisation::None);
+        let (trial, _) = run(|_| {}, &Rule(50, 0), Virtualisation::None);
         trial.cells[0].samples.iter().map(|sample| sample.variant).collect::<Vec<_>>()
     };
     assert_eq!(order(), order());
@@ -369,12 +352,8 @@ fn the_same_seed_gives_the_same_order() {
 #[test]
 fn an_unknown_setting_is_named_beside_those_that_there_are() {
     let given = [("dept".to_string(), "2".to_string())].into();
-    match Settings::new(given, &descriptor()) {
-        Err(Unfit::Usage(message)) => {
-            assert!(message.contains("`dept`") && message.contains("depth"), "{message}");
-        }
-        other => panic!("{other:?}"),
-    }
+    let message = usage(Settings::new(given, &descriptor()));
+    assert!(message.contains("`dept`") && message.contains("depth"), "{message}");
 }
 
 /// What the script's look says: by the seed, so that a plain function can be told.
@@ -400,7 +379,7 @@ fn a_look_that_fails_leaves_what_was_measured() {
             Err(Unfit::Refused(refusal))
         };
         let plan = |_: &Request<'_>| Ok(Plan { look: Some(look), ..Plan::new(cells.clone(), not_set_up) });
-        let experiment = Experiment { analysis: &Every(1), ..Experiment::new(&descriptor, &plan) };
+        let experiment = Experiment { analysis: &Rule(1, 0), ..Experiment::new(&descriptor, &plan) };
         let asked = TestRequest { cpus: vec![Cpu(0)], seed, ..TestRequest::default() };
         let request = asked.request();
         let watch = || Picoseconds(0);
@@ -436,7 +415,7 @@ fn a_stop_leaves_whole_cells_and_nothing_of_the_others() {
         };
         Ok(Plan { cells: vec![cell(), cell()], look: Some(look), ..Plan::default() })
     };
-    let experiment = Experiment { analysis: &Every(3), ..Experiment::new(&descriptor, &plan) };
+    let experiment = Experiment { analysis: &Rule(3, 0), ..Experiment::new(&descriptor, &plan) };
     let asked = TestRequest { cpus: vec![Cpu(0)], seed: 0, ..TestRequest::default() };
     let request = asked.request();
     let mut finished = std::collections::BTreeSet::new();

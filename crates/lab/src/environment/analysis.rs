@@ -21,7 +21,6 @@ const IN_MEMORY: &str = " in memory";
 /// Environments, weighed.
 pub const ENVIRONMENT: &dyn Analysis = &Environment;
 
-#[derive(Debug)]
 struct Environment;
 
 impl Analysis for Environment {
@@ -112,7 +111,6 @@ fn elsewhere(answer: &Answer, cell: &Cell) -> Option<Refusal> {
     })
 }
 
-/// What an answer is about.
 fn about(answer: &Answer) -> String {
     let work = answer.cell.strip_prefix("for ").unwrap_or(&answer.cell);
     let is_in_memory = answer.evidence.as_ref().is_some_and(|evidence| evidence.left.ends_with(IN_MEMORY));
@@ -147,7 +145,7 @@ fn times(trial: &Trial, answer: &Answer, cell: &Cell) -> Option<(Picoseconds, Pi
 }
 
 /// The middle of a variant's times for one start, or one piece of work.
-fn median(cell: &Cell, variant: VariantIndex) -> Option<Picoseconds> {
+pub(crate) fn median(cell: &Cell, variant: VariantIndex) -> Option<Picoseconds> {
     let of_variant = cell.samples.iter().filter(|sample| sample.variant == variant);
     let times = of_variant.map(|sample| sample.elapsed.0 as f64 / sample.iterations.max(1) as f64);
     Some(Picoseconds(Ordered::new(times.collect())?.median() as u64))

@@ -21,7 +21,6 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// By this name it is this very program, also after another one was put in its place.
 const OWN: &str = "/proc/self/exe";
 
-/// The two processes.
 pub(super) struct Beside {
     sides: [Worker; 2],
     /// By the worker's numbers: work in the file system of temporary files, in memory, and what is left

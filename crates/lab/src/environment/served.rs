@@ -7,7 +7,7 @@ use tenbin_metal::Fault;
 use tenbin_model::{Descriptor, Role, Variant, VariantIndex};
 
 use crate::engine::in_words;
-use crate::experiment::{Apparatus, Failure, Seen, Unfit};
+use crate::experiment::{self, Apparatus, Failure, Seen, Unfit};
 use crate::survey::{self, Survey};
 
 /// Checked, this number says in which file system temporary files are: what is the same here and there is the
@@ -23,9 +23,7 @@ pub struct Served {
 /// Whether a kind of work has the parameter that `KEY=VALUE` sets.
 pub(super) fn has(work: &str, setting: &str) -> bool {
     let key = setting.split('=').next().unwrap_or_default();
-    survey::descriptors()
-        .iter()
-        .any(|known| known.name == work && known.parameters.iter().any(|parameter| parameter.name == key))
+    survey::descriptors().iter().any(|known| known.name == work && experiment::has(known, key))
 }
 
 impl Served {

@@ -18,7 +18,6 @@ const LOOKS: usize = 5;
 /// A shell that answers once, and waits for the end of its input.
 const IDLE: [&str; 3] = ["sh", "-c", "read -r line; echo idle; read -r line; :"];
 
-/// Commands that start and end.
 pub(super) struct Start {
     runner: Runner,
     /// In the order of the variants.
@@ -65,13 +64,9 @@ impl Start {
 
     fn memory(&self) -> Finding {
         let looks = |shell: &[String]| -> Result<Option<Vec<Bytes>>, String> {
-            let looks = (0..LOOKS).map(|_| Self::idle(shell)).collect::<Result<Option<Vec<_>>, _>>();
-            looks.map(|looks| {
-                looks.map(|mut looks| {
-                    looks.sort_unstable();
-                    looks
-                })
-            })
+            let mut looks = (0..LOOKS).map(|_| Self::idle(shell)).collect::<Result<Option<Vec<_>>, _>>()?;
+            looks.iter_mut().for_each(|looks| looks.sort_unstable());
+            Ok(looks)
         };
         let finding = |sentence: String, evidence: String| Finding {
             experiment: NAME.into(),

@@ -10,22 +10,18 @@ use tenbin_metal::launcher::Sink;
 use tenbin_metal::{Fault, Launch, Launcher};
 use tenbin_model::Picoseconds;
 
-use super::{NAMES, Question, Subject};
+use super::{MARGIN, NAMES, Question, Subject, unneeded};
 use crate::experiment::Unfit;
 use crate::weigh::{self, Weighing};
 
 /// A length of command: its name, what it does in words, and how long that takes all in all.
 type Length = (&'static str, &'static str, Picoseconds);
 
-/// The lengths that are weighed.
 pub(super) const LENGTHS: [Length; 3] = [
     ("run-1ms", "a process that counts down for about 1 ms", Picoseconds::from_millis(1)),
     ("run-10ms", "a process that counts down for about 10 ms", Picoseconds::from_millis(10)),
     ("run-100ms", "a process that counts down for about 100 ms", Picoseconds::from_millis(100)),
 ];
-
-/// The margin of equivalence that `tenbin weigh` has unless another is asked for.
-const MARGIN: f64 = 0.01;
 
 /// What a start and a turn take here, in picoseconds: the least that was seen, for whatever else runs makes a
 /// run longer and none shorter.
@@ -61,8 +57,7 @@ fn question((work, what, _): &Length, pair: Pair, effect: f64) -> Question {
         what: (*what).into(),
         effect,
         margin: MARGIN,
-        refused: (effect > 0.0 && effect < MARGIN)
-            .then(|| "the effect is less than the margin, so it need not be found".to_owned()),
+        refused: unneeded(effect),
     }
 }
 

@@ -8,21 +8,17 @@ use std::fs;
 use tenbin_metal::Fault;
 use tenbin_model::{Cpu, Picoseconds};
 
-use super::{NAMES, Question, Subject};
+use super::{MARGIN, NAMES, Question, Subject, unneeded};
 use crate::compiled::Workshop;
 use crate::engine;
 use crate::experiment::Unfit;
 use crate::weigh::Weighing;
 use crate::workers::{self, Functions, Sides};
 
-/// The name of the work.
 const WORK: &str = "function";
 
 /// Turns of an operation of the left side.
 const TURNS: f64 = 1000.0;
-
-/// The margin of equivalence that `tenbin weigh` has unless another is asked for.
-const MARGIN: f64 = 0.01;
 
 /// Branches that depend on data, and calls of functions that lie wherever they were linked: what layouts
 /// change the cost of. Before it come the turns.
@@ -42,15 +38,13 @@ pub(super) fn questions(effects: &[f64]) -> Vec<Question> {
 }
 
 fn question(effect: f64, missing: Option<String>) -> Question {
-    let small = (effect > 0.0 && effect < MARGIN)
-        .then(|| "the effect is less than the margin, so it need not be found".to_owned());
     Question {
         subject: Subject::Function(Pair::new(effect)),
         work: WORK,
         what: "a function of C, linked again for each block".into(),
         effect,
         margin: MARGIN,
-        refused: missing.or(small),
+        refused: missing.or_else(|| unneeded(effect)),
     }
 }
 

@@ -74,13 +74,8 @@ pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usiz
         (_, Purpose::Command) if !is_of_round(question.work, number) => 0,
         (_, Purpose::Command) => 1 + usize::from(question.effect == 0.0),
         (_, Purpose::Function) => usize::from(question.effect == 0.0 || Some(question.effect) == turn),
-        (_, Purpose::Truth) => {
-            if number < TRUTHS.0 {
-                TRUTHS.1
-            } else {
-                0
-            }
-        }
+        (_, Purpose::Truth) if number < TRUTHS.0 => TRUTHS.1,
+        (_, Purpose::Truth) => 0,
     };
     let mut round: Vec<usize> = questions
         .iter()
@@ -94,6 +89,7 @@ pub(super) fn of(questions: &[Question], number: u32, order: &Order) -> Vec<usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ladder::tests::order;
     use crate::ladder::{Subject, truth, twins};
 
     fn questions() -> Vec<Question> {
@@ -106,20 +102,6 @@ mod tests {
         };
         let rungs = [rung(0.0, None), rung(0.01, None), rung(0.001, Some("too small"))];
         rungs.into_iter().chain((0..8).map(twins::question)).chain(truth::questions()).collect()
-    }
-
-    fn order(extent: Extent) -> Order {
-        Order {
-            works: vec!["alu"],
-            effects: vec![0.0],
-            layout: true,
-            truth: true,
-            commands: false,
-            functions: false,
-            extent,
-            limit: Picoseconds::from_millis(1),
-            seed: 7,
-        }
     }
 
     fn counted(extent: Extent, rounds: u32) -> Vec<usize> {

@@ -90,10 +90,9 @@ mod tests {
         assert!(matches!(rung.check(SHORT).unwrap(), Seen::Broken(_)), "the planted fault is seen");
         // While it is timed as well.
         assert!(rung.epoch(LEFT, CHECKED).is_ok());
-        match rung.epoch(RIGHT, CHECKED) {
-            Err(Failure::Wrong(seen)) => assert_eq!(seen, "3 operations of 67 were not done"),
-            other => panic!("{other:?}"),
-        }
+        let epoch = rung.epoch(RIGHT, CHECKED);
+        let Err(Failure::Wrong(seen)) = epoch else { panic!("{epoch:?}") };
+        assert_eq!(seen, "3 operations of 67 were not done");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use tenbin_metal::allowed_cpus;
 use tenbin_model::machine::{Observed, Virtualisation};
 
 use super::*;
-use crate::rehearsal::After;
+use crate::rehearsal::{After, machine_with_clock};
 
-fn order(extent: Extent) -> Order {
+pub(super) fn order(extent: Extent) -> Order {
     Order {
         works: vec!["alu", "atomic", "pipe"],
         effects: vec![0.0, 0.01, 0.05],
@@ -113,15 +113,8 @@ fn an_emulated_cpu_and_a_quota_below_the_load_are_refused() {
 
 #[test]
 fn a_coarse_clock_makes_epochs_longer_and_refuses_nothing() {
-    let clock = tenbin_model::machine::Clock {
-        name: "a timer of 24 MHz".into(),
-        resolution_ps: 41_667.0,
-        cost_ps: 1.0,
-        backward_steps: 0,
-        cross_readings: 0,
-        why: "a test".into(),
-    };
-    let machine = Machine { clock: Observed::Known(clock), ..Machine::unobserved("a test") };
+    // One of 24 MHz.
+    let machine = machine_with_clock(41_667.0);
     assert_eq!(refusal(&machine, &[Cpu(0)]), None);
     let order = Order { works: vec!["alu"], layout: false, truth: false, ..order(Extent::Pairs(1)) };
     let (_, weighed) = climbed_on(&machine, &order, Picoseconds(1));

@@ -9,48 +9,26 @@ use super::{Sight, Source, Symptom, known};
 use crate::experiment::Aspect;
 
 pub(super) const SOURCES: &[Source] = &[
-    Source {
-        name: "frequency governor",
-        effect: "a core that was idle starts slowly and speeds up while it is timed",
-        disturbs: &[],
-        examine: governor,
-    },
-    Source {
-        name: "turbo",
-        effect: "a core is faster while others are idle, and slower as the package grows warm",
-        disturbs: &[],
-        examine: turbo,
-    },
-    Source {
-        name: "frequency",
-        effect: "cores that run at different speeds are compared, or one that changes",
-        disturbs: &[],
-        examine: frequency,
-    },
-    Source {
-        name: "thermal throttling",
-        effect: "a hot package slows its cores down",
-        disturbs: &[],
-        examine: throttling,
-    },
-    Source {
-        name: "power supply",
-        effect: "on battery the firmware limits frequencies",
-        disturbs: &[],
-        examine: power,
-    },
-    Source {
-        name: "hybrid cores",
-        effect: "the scheduler moves work between cores of different speeds",
-        disturbs: &[],
-        examine: hybrid,
-    },
-    Source {
-        name: "idle states",
-        effect: "what wakes on an idle CPU waits until that has left a deep sleep",
-        disturbs: &[Aspect::Wakes],
-        examine: idle,
-    },
+    Source::new(
+        "frequency governor",
+        "a core that was idle starts slowly and speeds up while it is timed",
+        governor,
+    ),
+    Source::new(
+        "turbo",
+        "a core is faster while others are idle, and slower as the package grows warm",
+        turbo,
+    ),
+    Source::new(
+        "frequency",
+        "cores that run at different speeds are compared, or one that changes",
+        frequency,
+    ),
+    Source::new("thermal throttling", "a hot package slows its cores down", throttling),
+    Source::new("power supply", "on battery the firmware limits frequencies", power),
+    Source::new("hybrid cores", "the scheduler moves work between cores of different speeds", hybrid),
+    Source::new("idle states", "what wakes on an idle CPU waits until that has left a deep sleep", idle)
+        .that_disturbs(&[Aspect::Wakes]),
 ];
 
 /// `Documentation/admin-guide/pm/cpufreq.rst`.

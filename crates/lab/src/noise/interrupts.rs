@@ -9,24 +9,13 @@ use super::moment::Interrupt;
 use super::{Sight, Source, Symptom, known};
 
 pub(super) const SOURCES: &[Source] = &[
-    Source {
-        name: "device interrupts",
-        effect: "a handler runs in between, and its deferred work after it",
-        disturbs: &[],
-        examine: devices,
-    },
-    Source {
-        name: "interrupt balancing",
-        effect: "interrupts move to other CPUs while these are timed",
-        disturbs: &[],
-        examine: balancing,
-    },
-    Source {
-        name: "interrupts between CPUs",
-        effect: "other CPUs stop these to flush their translations or to run something",
-        disturbs: &[],
-        examine: between,
-    },
+    Source::new("device interrupts", "a handler runs in between, and its deferred work after it", devices),
+    Source::new("interrupt balancing", "interrupts move to other CPUs while these are timed", balancing),
+    Source::new(
+        "interrupts between CPUs",
+        "other CPUs stop these to flush their translations or to run something",
+        between,
+    ),
 ];
 
 /// Devices and interrupts that are named in a sentence.

@@ -9,60 +9,38 @@ use super::{Sight, Source, Symptom, known};
 use crate::experiment::Aspect;
 
 pub(super) const SOURCES: &[Source] = &[
-    Source {
-        name: "isolation",
-        effect: "the kernel puts other tasks, its timers and its deferred work on the same CPUs",
-        disturbs: &[],
-        examine: isolation,
-    },
-    Source {
-        name: "deadline server",
-        effect: "CPUs that were to have no tick are interrupted a thousand times a second (Linux 6.8 and later)",
-        disturbs: &[],
-        examine: deadline_server,
-    },
-    Source {
-        name: "clock source",
-        effect: "each reading of the clock is a system call and takes a microsecond or more",
-        disturbs: &[],
-        examine: clock_source,
-    },
-    Source {
-        name: "timer slack",
-        effect: "sleeps and time-outs end later than they were asked to",
-        disturbs: &[Aspect::Wakes],
-        examine: timer_slack,
-    },
-    Source {
-        name: "watchdogs",
-        effect: "a hardware counter is taken, and its interrupt comes in between",
-        disturbs: &[],
-        examine: watchdogs,
-    },
-    Source {
-        name: "tracing",
-        effect: "probes run within system calls, interrupts and switches",
-        disturbs: &[],
-        examine: tracing,
-    },
-    Source {
-        name: "seccomp filter",
-        effect: "a filter runs before each system call",
-        disturbs: &[Aspect::Calls],
-        examine: seccomp,
-    },
-    Source {
-        name: "mitigations",
-        effect: "calls, switches and page faults are cheaper than where the kernel's defaults hold",
-        disturbs: &[Aspect::Calls, Aspect::Wakes, Aspect::Memory],
-        examine: mitigations,
-    },
-    Source {
-        name: "hardware counters",
-        effect: "a difference cannot be explained by instructions, caches or branches",
-        disturbs: &[],
-        examine: counters,
-    },
+    Source::new(
+        "isolation",
+        "the kernel puts other tasks, its timers and its deferred work on the same CPUs",
+        isolation,
+    ),
+    Source::new(
+        "deadline server",
+        "CPUs that were to have no tick are interrupted a thousand times a second (Linux 6.8 and later)",
+        deadline_server,
+    ),
+    Source::new(
+        "clock source",
+        "each reading of the clock is a system call and takes a microsecond or more",
+        clock_source,
+    ),
+    Source::new("timer slack", "sleeps and time-outs end later than they were asked to", timer_slack)
+        .that_disturbs(&[Aspect::Wakes]),
+    Source::new("watchdogs", "a hardware counter is taken, and its interrupt comes in between", watchdogs),
+    Source::new("tracing", "probes run within system calls, interrupts and switches", tracing),
+    Source::new("seccomp filter", "a filter runs before each system call", seccomp)
+        .that_disturbs(&[Aspect::Calls]),
+    Source::new(
+        "mitigations",
+        "calls, switches and page faults are cheaper than where the kernel's defaults hold",
+        mitigations,
+    )
+    .that_disturbs(&[Aspect::Calls, Aspect::Wakes, Aspect::Memory]),
+    Source::new(
+        "hardware counters",
+        "a difference cannot be explained by instructions, caches or branches",
+        counters,
+    ),
 ];
 
 /// `Documentation/admin-guide/kernel-parameters.txt`: `isolcpus`, `nohz_full`, `rcu_nocbs`.

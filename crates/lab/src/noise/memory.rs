@@ -8,54 +8,41 @@ use super::{Sight, Source, Symptom, known};
 use crate::experiment::Aspect;
 
 pub(super) const SOURCES: &[Source] = &[
-    Source {
-        name: "transparent huge pages",
-        effect: "the kernel gives huge pages where it has some, and collects small ones to huge ones meanwhile",
-        disturbs: &[Aspect::Memory],
-        examine: transparent,
-    },
-    Source {
-        name: "NUMA balancing",
-        effect: "the kernel takes pages away to see who uses them, and moves them",
-        disturbs: &[Aspect::Memory],
-        examine: balancing,
-    },
-    Source {
-        name: "same-page merging",
-        effect: "a thread of the kernel reads all memory and makes pages shared that are then copied",
-        disturbs: &[Aspect::Memory],
-        examine: merging,
-    },
-    Source {
-        name: "address randomisation",
-        effect: "every run has one and the same layout, whose luck no interval shows",
-        disturbs: &[],
-        examine: randomisation,
-    },
-    Source {
-        name: "swap",
-        effect: "pages that were written out have to be read again",
-        disturbs: &[Aspect::Memory, Aspect::Storage],
-        examine: swap,
-    },
-    Source {
-        name: "free memory",
-        effect: "the kernel looks for pages to free while they are asked for",
-        disturbs: &[Aspect::Memory, Aspect::Storage],
-        examine: free,
-    },
-    Source {
-        name: "reserved huge pages",
-        effect: "memory that is set aside is not there for anything else",
-        disturbs: &[Aspect::Memory, Aspect::Storage],
-        examine: reserved,
-    },
-    Source {
-        name: "dirty pages",
-        effect: "the kernel writes them to disk meanwhile, and whoever writes may have to wait",
-        disturbs: &[Aspect::Storage, Aspect::Calls],
-        examine: dirty,
-    },
+    Source::new(
+        "transparent huge pages",
+        "the kernel gives huge pages where it has some, and collects small ones to huge ones meanwhile",
+        transparent,
+    )
+    .that_disturbs(&[Aspect::Memory]),
+    Source::new(
+        "NUMA balancing",
+        "the kernel takes pages away to see who uses them, and moves them",
+        balancing,
+    )
+    .that_disturbs(&[Aspect::Memory]),
+    Source::new(
+        "same-page merging",
+        "a thread of the kernel reads all memory and makes pages shared that are then copied",
+        merging,
+    )
+    .that_disturbs(&[Aspect::Memory]),
+    Source::new(
+        "address randomisation",
+        "every run has one and the same layout, whose luck no interval shows",
+        randomisation,
+    ),
+    Source::new("swap", "pages that were written out have to be read again", swap)
+        .that_disturbs(&[Aspect::Memory, Aspect::Storage]),
+    Source::new("free memory", "the kernel looks for pages to free while they are asked for", free)
+        .that_disturbs(&[Aspect::Memory, Aspect::Storage]),
+    Source::new("reserved huge pages", "memory that is set aside is not there for anything else", reserved)
+        .that_disturbs(&[Aspect::Memory, Aspect::Storage]),
+    Source::new(
+        "dirty pages",
+        "the kernel writes them to disk meanwhile, and whoever writes may have to wait",
+        dirty,
+    )
+    .that_disturbs(&[Aspect::Storage, Aspect::Calls]),
 ];
 
 /// How often something came while watched, by `/proc/vmstat`.

@@ -16,7 +16,6 @@ pub(super) struct Moment {
     processes: Reading<Vec<Process>>,
     /// CPU time of this process, in ticks.
     own: u64,
-    /// The process that started this one.
     parent: u32,
     pressures: [(&'static str, Reading<String>); 3],
     throttled: Reading<u64>,
@@ -29,7 +28,6 @@ pub(super) struct Process {
     pub(super) name: String,
     /// CPU time of all its threads, in ticks.
     ticks: u64,
-    /// The process that started it.
     parent: u32,
     /// The CPU that its first thread ran on last.
     pub(super) cpu: Cpu,
@@ -43,14 +41,12 @@ pub(super) struct Spent {
     pub(super) all: u64,
 }
 
-/// An interrupt, and how often it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Interrupt {
     /// Its number, or the kernel's short name: `24`, `LOC`.
     pub(super) name: String,
     /// What is behind it: `virtio0-input.0`.
     pub(super) device: String,
-    /// How often, CPU by CPU.
     counts: Vec<(Cpu, u64)>,
 }
 
@@ -132,7 +128,6 @@ impl Moment {
         Ok(spent)
     }
 
-    /// Every interrupt that there is.
     pub(super) fn interrupts(&self) -> Reading<Vec<Interrupt>> {
         let text = self.interrupts.as_ref().map_err(Clone::clone)?;
         let mut lines = text.lines();
@@ -175,7 +170,6 @@ impl Moment {
         self.throttled.clone()
     }
 
-    /// The processes with this name.
     pub(super) fn named(&self, name: &str) -> Reading<Vec<&Process>> {
         let processes = self.processes.as_ref().map_err(Clone::clone)?;
         Ok(processes.iter().filter(|process| process.name == name).collect())
@@ -216,7 +210,6 @@ impl Interrupt {
         self.counts.iter().map(|(_, count)| count).sum()
     }
 
-    /// How often it came on these CPUs.
     pub(super) fn on(&self, cpus: &[Cpu]) -> u64 {
         self.counts.iter().filter(|(cpu, _)| cpus.contains(cpu)).map(|(_, count)| count).sum()
     }

@@ -9,72 +9,33 @@ use super::moment::Spent;
 use super::{Sight, Source, Symptom, known};
 
 pub(super) const SOURCES: &[Source] = &[
-    Source {
-        name: "emulation",
-        effect: "instructions take as long as their emulation, so times say nothing",
-        disturbs: &[],
-        examine: emulation,
-    },
-    Source {
-        name: "virtualisation",
-        effect: "the host moves the CPUs, lends their cores and caches to others, and says nothing of it",
-        disturbs: &[],
-        examine: virtualisation,
-    },
-    Source {
-        name: "steal",
-        effect: "the host runs somebody else while this machine's clock goes on",
-        disturbs: &[],
-        examine: steal,
-    },
-    Source {
-        name: "other work",
-        effect: "what runs on the same CPUs takes their time, their caches and their turbo",
-        disturbs: &[],
-        examine: other_work,
-    },
-    Source {
-        name: "runnable tasks",
-        effect: "tasks queue for CPUs, and the scheduler moves them",
-        disturbs: &[],
-        examine: runnable,
-    },
-    Source {
-        name: "another tenbin",
-        effect: "two measurements disturb each other",
-        disturbs: &[],
-        examine: another,
-    },
-    Source {
-        name: "SMT siblings",
-        effect: "two CPUs share one core: each is slower while the other one works",
-        disturbs: &[],
-        examine: siblings,
-    },
-    Source {
-        name: "pressure",
-        effect: "tasks wait for a CPU, for memory that is being freed, or for a disk",
-        disturbs: &[],
-        examine: pressure,
-    },
-    Source {
-        name: "CPU quota",
-        effect: "the control group is stopped for the rest of a period once its time is used up",
-        disturbs: &[],
-        examine: quota,
-    },
-    Source {
-        name: "CPU mask",
-        effect: "programs that count the CPUs online start more threads than can run",
-        disturbs: &[],
-        examine: mask,
-    },
-    Source {
-        name: "priority",
-        effect: "others of the usual priority are preferred",
-        disturbs: &[],
-        examine: priority,
-    },
+    Source::new("emulation", "instructions take as long as their emulation, so times say nothing", emulation),
+    Source::new(
+        "virtualisation",
+        "the host moves the CPUs, lends their cores and caches to others, and says nothing of it",
+        virtualisation,
+    ),
+    Source::new("steal", "the host runs somebody else while this machine's clock goes on", steal),
+    Source::new(
+        "other work",
+        "what runs on the same CPUs takes their time, their caches and their turbo",
+        other_work,
+    ),
+    Source::new("runnable tasks", "tasks queue for CPUs, and the scheduler moves them", runnable),
+    Source::new("another tenbin", "two measurements disturb each other", another),
+    Source::new(
+        "SMT siblings",
+        "two CPUs share one core: each is slower while the other one works",
+        siblings,
+    ),
+    Source::new("pressure", "tasks wait for a CPU, for memory that is being freed, or for a disk", pressure),
+    Source::new(
+        "CPU quota",
+        "the control group is stopped for the rest of a period once its time is used up",
+        quota,
+    ),
+    Source::new("CPU mask", "programs that count the CPUs online start more threads than can run", mask),
+    Source::new("priority", "others of the usual priority are preferred", priority),
 ];
 
 /// What a quiet machine does by itself, as a part of the time.
@@ -86,7 +47,6 @@ const WAITED: f64 = 0.05;
 /// What a host takes of a guest's time that has CPUs of its own.
 const SOME_STOLEN: f64 = 0.002;
 
-/// A part of a time in words.
 fn share(part: u64, whole: u64) -> String {
     percent(if whole == 0 { 0.0 } else { part as f64 / whole as f64 })
 }

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use tenbin_metal::machine::{Facts, observe};
+use tenbin_metal::machine::{CPUS, Facts, observe};
 use tenbin_model::{Bytes, Cpu};
 
 use super::*;
 
-/// A file, and what is in it.
-type File = (&'static str, &'static str);
+/// A file, below [`CPUS`] where its path begins with no slash, and what is in it.
+type File<'a> = (&'a str, &'a str);
 
 /// A machine of two cores with two CPUs each, of which this process may use all, that is set up for
 /// measuring.
-const QUIET: &[File] = &[
+const QUIET: &[File<'_>] = &[
     ("/proc/cmdline", "quiet"),
     ("/proc/cpuinfo", "processor\t: 0\nmodel name\t: a model\n"),
     ("/proc/self/cgroup", "0::/box\n"),
@@ -52,18 +52,18 @@ const QUIET: &[File] = &[
     ("/sys/kernel/tracing/set_event", ""),
     ("/sys/kernel/tracing/tracing_on", "1\n"),
     ("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n"),
-    ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+    (HUGE_PAGES, "always [madvise] never\n"),
     ("/sys/kernel/mm/ksm/run", "0\n"),
     ("/sys/class/power_supply/BAT0/type", "Battery\n"),
     ("/sys/class/power_supply/BAT0/status", "Full\n"),
     ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
     ("/sys/devices/system/clocksource/clocksource0/available_clocksource", "tsc hpet acpi_pm\n"),
-    ("/sys/devices/system/cpu/online", "0-3\n"),
-    ("/sys/devices/system/cpu/present", "0-3\n"),
-    ("/sys/devices/system/cpu/isolated", "0-1\n"),
-    ("/sys/devices/system/cpu/nohz_full", "0-1\n"),
-    ("/sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n"),
-    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
+    ("online", "0-3\n"),
+    ("present", "0-3\n"),
+    ("isolated", "0-1\n"),
+    ("nohz_full", "0-1\n"),
+    ("vulnerabilities/l1tf", "Not affected\n"),
+    ("intel_pstate/no_turbo", "1\n"),
     ("/sys/devices/system/node/online", "0\n"),
     ("/sys/devices/system/node/node0/cpulist", "0-3\n"),
     ("/sys/devices/system/node/node0/distance", "10\n"),
@@ -72,11 +72,18 @@ const QUIET: &[File] = &[
 const STAT: &str = "cpu  0 0 0 0 0 0 0 0\ncpu0 100 0 100 900 0 0 0 0\ncpu1 100 0 100 900 0 0 0 0\n\
                     cpu2 9 0 9 900 0 0 0 0\ncpu3 9 0 9 900 0 0 0 0\nprocs_running 1\n";
 
+/// What it says from the second moment on: of CPU 0, and of CPU 3; CPU 1 was idle.
+fn stat(of_0: &str, of_3: &str) -> String {
+    format!("cpu0 {of_0}\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 {of_3}\nprocs_running 1\n")
+}
+
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
 const MEMORY: &str = "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\n\
                       SwapFree: 0 kB\nHugetlb: 0 kB\n";
 
 /// What each CPU has of its own.
-const OF_EACH: &[File] = &[
+const OF_EACH: &[File<'_>] = &[
     ("cpufreq/scaling_governor", "performance\n"),
     ("cpufreq/scaling_cur_freq", "2000000\n"),
     ("thermal_throttle/core_throttle_count", "0\n"),
@@ -88,18 +95,24 @@ const OF_EACH: &[File] = &[
     ("cpuidle/state1/disable", "1\n"),
 ];
 
+/// What the kernel says of a process behind its parent: it used no time so far.
+const REST: &str = "7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2 0 0 0\n";
+
 /// A process that used 5 ticks so far, and ran on CPU 0.
 const HOG: &str =
     "55 (hog) R 1 7 7 0 -1 0 0 0 0 0 5 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n";
 
 fn write(root: &Path, path: &str, text: &str) {
-    let place = root.join(path.trim_start_matches('/'));
+    let place = match path.strip_prefix('/') {
+        Some(path) => root.join(path),
+        None => root.join(&CPUS[1..]).join(path),
+    };
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     fs::write(place, text).unwrap();
 }
 
 /// What is seen on CPUs of a quiet machine where these files differ, and these from the second moment on.
-fn seen(always: &[File], later: &[File], facts: &Facts, cpus: &[u32]) -> Vec<Noise> {
+fn seen(always: &[File<'_>], later: &[File<'_>], facts: &Facts, cpus: &[u32]) -> Vec<Noise> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     for (file, text) in QUIET {
@@ -107,9 +120,9 @@ fn seen(always: &[File], later: &[File], facts: &Facts, cpus: &[u32]) -> Vec<Noi
     }
     for cpu in 0..4 {
         for (file, text) in OF_EACH {
-            write(path, &format!("/sys/devices/system/cpu/cpu{cpu}/{file}"), text);
+            write(path, &format!("cpu{cpu}/{file}"), text);
         }
-        let of_core = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        let of_core = format!("cpu{cpu}/topology/thread_siblings_list");
         write(path, &of_core, &format!("{cpu}\n"));
     }
     for (file, text) in always {
@@ -155,222 +168,105 @@ fn a_quiet_machine_has_no_source_and_none_is_unseen() {
     assert_eq!(noises.len(), sources().count());
 }
 
+/// That this source alone is named where these files differ, and these from the second moment on.
+fn planted(source: &str, state: Disturbance, always: &[File<'_>], later: &[File<'_>]) {
+    let noises = seen(always, later, &facts(), &[0, 1]);
+    assert_eq!(at_work(&noises), [(source, state)], "{noises:#?}");
+}
+
 #[test]
 fn each_planted_source_is_named_alone() {
     use Disturbance::{Active, Possible};
-    for (source, state, always, later) in [
-        (
-            "frequency governor",
-            Possible,
-            &[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave")][..],
-            &[][..],
-        ),
-        ("turbo", Possible, &[("/sys/devices/system/cpu/intel_pstate/no_turbo", "0")], &[]),
-        ("frequency", Possible, &[("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1800000")], &[]),
-        (
-            "thermal throttling",
-            Possible,
-            &[("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "3")],
-            &[],
-        ),
-        (
-            "thermal throttling",
-            Active,
-            &[],
-            &[("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "3")],
-        ),
-        ("power supply", Active, &[("/sys/class/power_supply/BAT0/status", "Discharging")], &[]),
-        ("idle states", Possible, &[("/sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0")], &[]),
-        (
-            "steal",
-            Active,
-            &[],
-            &[(
-                "/proc/stat",
-                "cpu0 100 0 100 909 0 0 0 1\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 9 0 9 900 0 0 0 0\nprocs_running 1\n",
-            )],
-        ),
-        (
-            "other work",
-            Active,
-            &[],
-            &[
-                (
-                    "/proc/stat",
-                    "cpu0 105 0 100 905 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 9 0 9 900 0 0 0 0\nprocs_running 1\n",
-                ),
-                ("/proc/55/stat", HOG),
-            ],
-        ),
-        (
-            "another tenbin",
-            Active,
-            &[(
-                "/proc/55/stat",
-                "55 (tenbin) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n",
-            )],
-            &[],
-        ),
-        (
-            "SMT siblings",
-            Possible,
-            &[("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3")],
-            &[],
-        ),
-        (
-            "SMT siblings",
-            Active,
-            &[("/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3")],
-            &[(
-                "/proc/stat",
-                "cpu0 100 0 100 910 0 0 0 0\ncpu1 100 0 100 910 0 0 0 0\ncpu2 9 0 9 900 0 0 0 0\ncpu3 18 0 9 901 0 0 0 0\nprocs_running 1\n",
-            )],
-        ),
-        (
-            "pressure",
-            Active,
-            &[],
-            &[("/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9000\n")],
-        ),
-        ("CPU quota", Possible, &[("/cg/box/cpu.max", "50000 100000")], &[]),
-        (
-            "CPU quota",
-            Active,
-            &[("/cg/box/cpu.max", "50000 100000")],
-            &[("/cg/box/cpu.stat", "nr_throttled 2\n")],
-        ),
-        ("CPU mask", Possible, &[("/proc/self/status", "Seccomp:\t0\nCpus_allowed_list:\t0-1\n")], &[]),
-        ("CPU mask", Possible, &[("/sys/devices/system/cpu/present", "0-7")], &[]),
+    let process = |name: &str| format!("55 ({name}) S 1 {REST}");
+    for (source, state, path, text) in [
+        ("frequency governor", Possible, "cpu1/cpufreq/scaling_governor", "powersave"),
+        ("turbo", Possible, "intel_pstate/no_turbo", "0"),
+        ("frequency", Possible, "cpu1/cpufreq/scaling_cur_freq", "1800000"),
+        ("thermal throttling", Possible, "cpu1/thermal_throttle/core_throttle_count", "3"),
+        ("power supply", Active, "/sys/class/power_supply/BAT0/status", "Discharging"),
+        ("idle states", Possible, "cpu0/cpuidle/state1/disable", "0"),
+        ("another tenbin", Active, "/proc/55/stat", &process("tenbin")),
+        ("SMT siblings", Possible, "cpu1/topology/thread_siblings_list", "1,3"),
+        ("CPU quota", Possible, "/cg/box/cpu.max", "50000 100000"),
+        ("CPU mask", Possible, "/proc/self/status", "Seccomp:\t0\nCpus_allowed_list:\t0-1\n"),
+        ("CPU mask", Possible, "present", "0-7"),
         (
             "priority",
             Possible,
-            &[(
-                "/proc/self/stat",
-                "7 (a) R 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 39 19 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2 0 0 0\n",
-            )],
-            &[],
+            "/proc/self/stat",
+            &format!("7 (a) R 1 {}", REST.replace("20 0 1", "39 19 1")),
         ),
-        ("priority", Possible, &[("/cg/box/cpu.idle", "1")], &[]),
-        ("device interrupts", Possible, &[("/proc/irq/24/effective_affinity_list", "0-1")], &[]),
+        ("priority", Possible, "/cg/box/cpu.idle", "1"),
+        ("device interrupts", Possible, "/proc/irq/24/effective_affinity_list", "0-1"),
+        ("interrupt balancing", Possible, "/proc/55/stat", &process("irqbalance")),
+        ("isolation", Possible, "isolated", ""),
+        ("isolation", Possible, "isolated", "2-3"),
+        ("isolation", Possible, "nohz_full", " (null)"),
+        ("deadline server", Possible, "/sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000"),
+        ("clock source", Active, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet"),
+        ("timer slack", Active, "/proc/self/timerslack_ns", "90000"),
+        ("watchdogs", Possible, "/proc/sys/kernel/nmi_watchdog", "1"),
+        ("tracing", Active, "/sys/kernel/tracing/current_tracer", "function"),
+        ("tracing", Active, "/sys/kernel/tracing/set_event", "sched:sched_switch"),
+        ("tracing", Active, "/proc/sys/kernel/bpf_stats_enabled", "1"),
+        ("seccomp filter", Active, "/proc/self/status", "Seccomp:\t2\nCpus_allowed_list:\t0-3\n"),
+        ("mitigations", Possible, "/proc/cmdline", "quiet mitigations=off"),
+        ("transparent huge pages", Possible, HUGE_PAGES, "[always] madvise never"),
+        ("same-page merging", Active, "/sys/kernel/mm/ksm/run", "1"),
+        ("address randomisation", Active, "/proc/sys/kernel/randomize_va_space", "0"),
+        ("address randomisation", Active, "/proc/self/personality", "00040000"),
+        ("swap", Possible, "/proc/meminfo", &MEMORY.replace("SwapTotal: 0 kB", "SwapTotal: 10 kB")),
+        ("free memory", Possible, "/proc/meminfo", &MEMORY.replace("900000 kB", "90000 kB")),
+        ("reserved huge pages", Possible, "/proc/meminfo", &MEMORY.replace("Hugetlb: ", "Hugetlb: 50000")),
+        ("dirty pages", Active, "/proc/meminfo", &MEMORY.replace("Dirty: 4", "Dirty: 40000")),
+    ] {
+        planted(source, state, &[(path, text)], &[]);
+    }
+    for (source, path, text) in [
+        ("thermal throttling", "cpu1/thermal_throttle/core_throttle_count", "3"),
+        ("steal", "/proc/stat", &stat("100 0 100 909 0 0 0 1", "9 0 9 900 0 0 0 0")),
+        ("pressure", "/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9000\n"),
         (
             "device interrupts",
-            Active,
-            &[],
-            &[("/proc/interrupts", "  CPU0 CPU1 CPU2 CPU3\n 24: 0 4 0 9 PCI-MSI 1-edge eth0\n")],
-        ),
-        (
-            "interrupt balancing",
-            Possible,
-            &[(
-                "/proc/55/stat",
-                "55 (irqbalance) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0\n",
-            )],
-            &[],
+            "/proc/interrupts",
+            "  CPU0 CPU1 CPU2 CPU3\n 24: 0 4 0 9 PCI-MSI 1-edge eth0\n",
         ),
         (
             "interrupts between CPUs",
-            Active,
-            &[],
-            &[(
-                "/proc/interrupts",
-                "  CPU0 CPU1 CPU2 CPU3\n 24: 0 0 0 9 PCI-MSI 1-edge eth0\nTLB: 31 1 1 1 TLB shootdowns\n",
-            )],
+            "/proc/interrupts",
+            "  CPU0 CPU1 CPU2 CPU3\n 24: 0 0 0 9 PCI-MSI 1-edge eth0\nTLB: 31 1 1 1 TLB shootdowns\n",
         ),
-        ("isolation", Possible, &[("/sys/devices/system/cpu/isolated", "")], &[]),
-        ("isolation", Possible, &[("/sys/devices/system/cpu/isolated", "2-3")], &[]),
-        ("isolation", Possible, &[("/sys/devices/system/cpu/nohz_full", " (null)")], &[]),
-        (
-            "deadline server",
-            Possible,
-            &[("/sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000")],
-            &[],
-        ),
-        (
-            "clock source",
-            Active,
-            &[("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet")],
-            &[],
-        ),
-        ("timer slack", Active, &[("/proc/self/timerslack_ns", "90000")], &[]),
-        ("watchdogs", Possible, &[("/proc/sys/kernel/nmi_watchdog", "1")], &[]),
-        ("tracing", Active, &[("/sys/kernel/tracing/current_tracer", "function")], &[]),
-        ("tracing", Active, &[("/sys/kernel/tracing/set_event", "sched:sched_switch")], &[]),
-        ("tracing", Active, &[("/proc/sys/kernel/bpf_stats_enabled", "1")], &[]),
-        ("seccomp filter", Active, &[("/proc/self/status", "Seccomp:\t2\nCpus_allowed_list:\t0-3\n")], &[]),
-        ("mitigations", Possible, &[("/proc/cmdline", "quiet mitigations=off")], &[]),
-        (
-            "transparent huge pages",
-            Possible,
-            &[("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")],
-            &[],
-        ),
-        (
-            "transparent huge pages",
-            Active,
-            &[("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never")],
-            &[("/proc/vmstat", "pswpin 5\npswpout 5\nthp_collapse_alloc 8\n")],
-        ),
-        (
-            "NUMA balancing",
-            Possible,
-            &[
-                ("/proc/sys/kernel/numa_balancing", "1"),
-                ("/sys/devices/system/node/online", "0-1\n"),
-                ("/sys/devices/system/node/node1/cpulist", ""),
-                ("/sys/devices/system/node/node1/distance", "20 10"),
-            ],
-            &[],
-        ),
-        (
-            "NUMA balancing",
-            Active,
-            &[("/proc/sys/kernel/numa_balancing", "1")],
-            &[("/proc/vmstat", "pswpin 5\npswpout 5\nnuma_pte_updates 8\n")],
-        ),
-        ("same-page merging", Active, &[("/sys/kernel/mm/ksm/run", "1")], &[]),
-        ("address randomisation", Active, &[("/proc/sys/kernel/randomize_va_space", "0")], &[]),
-        ("address randomisation", Active, &[("/proc/self/personality", "00040000")], &[]),
-        (
-            "swap",
-            Possible,
-            &[(
-                "/proc/meminfo",
-                "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 100 kB\nSwapFree: 90 kB\nHugetlb: 0 kB\n",
-            )],
-            &[],
-        ),
-        ("swap", Active, &[], &[("/proc/vmstat", "pswpin 6\npswpout 5\n")]),
-        (
-            "free memory",
-            Possible,
-            &[(
-                "/proc/meminfo",
-                "MemTotal: 1000000 kB\nMemAvailable: 90000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 0 kB\n",
-            )],
-            &[],
-        ),
-        ("free memory", Active, &[], &[("/proc/vmstat", "pswpin 5\npswpout 5\nallocstall_normal 2\n")]),
-        (
-            "reserved huge pages",
-            Possible,
-            &[(
-                "/proc/meminfo",
-                "MemTotal: 1000000 kB\nMemAvailable: 400000 kB\nDirty: 4 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 500000 kB\n",
-            )],
-            &[],
-        ),
-        (
-            "dirty pages",
-            Active,
-            &[(
-                "/proc/meminfo",
-                "MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nDirty: 40000 kB\nWriteback: 0 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 0 kB\n",
-            )],
-            &[],
-        ),
+        ("swap", "/proc/vmstat", "pswpin 6\npswpout 5\n"),
+        ("free memory", "/proc/vmstat", "pswpin 5\npswpout 5\nallocstall_normal 2\n"),
     ] {
-        let noises = seen(always, later, &facts(), &[0, 1]);
-        assert_eq!(at_work(&noises), [(source, state)], "{noises:#?}");
+        planted(source, Active, &[], &[(path, text)]);
+    }
+    let working = stat("105 0 100 905 0 0 0 0", "9 0 9 900 0 0 0 0");
+    planted("other work", Active, &[], &[("/proc/stat", &working), ("/proc/55/stat", HOG)]);
+    let balancing = ("/proc/sys/kernel/numa_balancing", "1");
+    let nodes = [
+        balancing,
+        ("/sys/devices/system/node/online", "0-1\n"),
+        ("/sys/devices/system/node/node1/cpulist", ""),
+        ("/sys/devices/system/node/node1/distance", "20 10"),
+    ];
+    planted("NUMA balancing", Possible, &nodes, &[]);
+    let sibling_works = stat("100 0 100 910 0 0 0 0", "18 0 9 901 0 0 0 0");
+    for (source, always, later) in [
+        (
+            "SMT siblings",
+            ("cpu1/topology/thread_siblings_list", "1,3"),
+            ("/proc/stat", sibling_works.as_str()),
+        ),
+        ("CPU quota", ("/cg/box/cpu.max", "50000 100000"), ("/cg/box/cpu.stat", "nr_throttled 2\n")),
+        (
+            "transparent huge pages",
+            (HUGE_PAGES, "[always] madvise never"),
+            ("/proc/vmstat", "pswpin 5\npswpout 5\nthp_collapse_alloc 8\n"),
+        ),
+        ("NUMA balancing", balancing, ("/proc/vmstat", "pswpin 5\npswpout 5\nnuma_pte_updates 8\n")),
+    ] {
+        planted(source, Active, &[always], &[later]);
     }
 }
 
@@ -380,8 +276,7 @@ fn tasks_that_run_are_counted_without_this_one() {
     for (running, expected) in
         [("1", None), ("3", Some(Disturbance::Possible)), ("9", Some(Disturbance::Active))]
     {
-        let text: &'static str = stat(running).leak();
-        let noises = seen(&[("/proc/stat", text)], &[], &facts(), &[0, 1]);
+        let noises = seen(&[("/proc/stat", &stat(running))], &[], &facts(), &[0, 1]);
         let tasks = noises.iter().find(|noise| noise.source == "runnable tasks").unwrap();
         assert_eq!(Some(tasks.state).filter(|state| *state < Disturbance::Quiet), expected);
     }
@@ -408,11 +303,9 @@ fn an_interrupt_that_is_given_anew_counts_from_0() {
 
 #[test]
 fn a_tenbin_that_runs_this_one_is_no_other() {
-    const REST: &str = "7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2 0 0 0\n";
     let own = format!("7 (tenbin) R 60 {REST}");
     let (shell, quiet) = (format!("60 (sh) S 55 {REST}"), format!("55 (tenbin) S 1 {REST}"));
-    let [own, shell, quiet] = [&own, &shell, &quiet].map(|text| text.clone().leak() as &str);
-    let under = [("/proc/self/stat", own), ("/proc/60/stat", shell), ("/proc/55/stat", quiet)];
+    let under = [("/proc/self/stat", &*own), ("/proc/60/stat", &shell), ("/proc/55/stat", &quiet)];
     let noises = seen(&under, &[], &facts(), &[0, 1]);
     assert!(at_work(&noises).is_empty(), "{noises:#?}");
 }
@@ -428,14 +321,19 @@ fn the_process_that_used_the_cpus_is_named() {
     assert_eq!(work.seen, "25 % of the time of CPUs 0-1, most by hog (55)");
 }
 
-#[test]
-fn a_machine_that_shows_nothing_is_no_quiet_one() {
+/// What is seen for these questions on a machine without a file.
+fn of_nothing(names: &[String]) -> Vec<Noise> {
     let folder = tempfile::tempdir().unwrap();
     let root = Root::new(folder.path());
     let moment = Moment::of(root, &[Cpu(0)]);
     let machine = Machine::unobserved("a test");
     let sight = Sight { root, machine: &machine, cpus: &[Cpu(0)], before: &moment, after: &moment };
-    let noises = sight.noises(&survey::named(&survey::names()).unwrap());
+    sight.noises(&survey::named(names).unwrap())
+}
+
+#[test]
+fn a_machine_that_shows_nothing_is_no_quiet_one() {
+    let noises = of_nothing(&survey::names());
     let quiet: Vec<&str> = noises
         .iter()
         .filter(|noise| noise.state == Disturbance::Quiet)
@@ -447,14 +345,7 @@ fn a_machine_that_shows_nothing_is_no_quiet_one() {
 
 #[test]
 fn a_question_is_told_what_matters_to_it() {
-    let names = ["caches".to_owned()];
-    let asked = survey::named(&names).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let root = Root::new(folder.path());
-    let moment = Moment::of(root, &[Cpu(0)]);
-    let machine = Machine::unobserved("a test");
-    let sight = Sight { root, machine: &machine, cpus: &[Cpu(0)], before: &moment, after: &moment };
-    let noises = sight.noises(&asked);
+    let noises = of_nothing(&["caches".to_owned()]);
     let named = |source: &str| noises.iter().find(|noise| noise.source == source);
     assert_eq!(named("same-page merging").unwrap().matters_to, ["caches"]);
     assert!(named("steal").unwrap().matters_to.is_empty());

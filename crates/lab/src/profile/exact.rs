@@ -2,17 +2,15 @@
 
 use tenbin_metal::child::End;
 use tenbin_metal::exact::{self, Calls, Counted, Life};
-use tenbin_metal::profiler::Cost;
-use tenbin_metal::profiler::length;
+use tenbin_metal::profiler::{Cost, length};
 use tenbin_metal::tracee::Trouble;
 use tenbin_metal::usage::Usage;
 use tenbin_model::profile::{Activity, Event, Kind, Observer, Overhead, OverheadPart, Thread};
-use tenbin_model::schema::Schema;
 use tenbin_model::words::counted as counted_noun;
 use tenbin_model::{Order, Picoseconds, Profile};
 
 use super::kernel::{Unprofiled, of_usage};
-use super::{Observed, exit_status, killed};
+use super::{Observed, blank, exit_status, killed};
 
 /// Runs a command, with every call of all its processes and threads counted.
 ///
@@ -28,7 +26,6 @@ pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
     let charged = Usage::of_children().since(&before);
     let faults = charged.minor_faults + charged.major_faults;
     Ok(Profile {
-        schema: Schema::new(),
         command: words,
         observer: Observer::Exact,
         started,
@@ -36,25 +33,23 @@ pub fn profile(observed: Observed) -> Result<Profile, Unprofiled> {
         wall: Some(length(counted.wall)),
         exit_status: exit_status(counted.end),
         charged: Some(of_usage(&charged)),
-        course: None,
         activities: activities(&counted, faults),
         threads: counted.lives.iter().map(thread).collect(),
         more_threads: counted.more,
         unseen: unseen(&counted, deadline),
         overhead: Some(overhead(&counted)),
-        snapshots: None,
-        files: Vec::new(),
+        ..Profile::default()
     })
 }
 
 fn activities(counted: &Counted, faults: u64) -> Vec<Activity> {
     let mut activities: Vec<_> = counted.calls.iter().map(activity).collect();
     let user = counted.lives.iter().map(|life| life.wall.saturating_sub(life.in_calls + life.in_waits)).sum();
-    activities.push(Activity { total: length(user), ..named("user code", Kind::User) });
+    activities.push(Activity { total: length(user), ..blank("user code", Kind::User) });
     activities.order_by_key(|activity| std::cmp::Reverse(activity.total));
     if faults > 0 {
         // Nobody knows how long they took: they stand where they are not among the others.
-        activities.insert(1, Activity { count: faults, ..named("page fault", Kind::Fault) });
+        activities.insert(1, Activity { count: faults, ..blank("page fault", Kind::Fault) });
     }
     activities
 }
@@ -69,22 +64,7 @@ fn activity(calls: &Calls) -> Activity {
         longest: length(calls.longest),
         histogram: calls.lengths[..used].to_vec(),
         in_flight: calls.in_flight,
-        ..named(name, Kind::of_call(name))
-    }
-}
-
-fn named(name: &str, kind: Kind) -> Activity {
-    Activity {
-        name: name.into(),
-        kind,
-        count: 0,
-        errors: 0,
-        total: Picoseconds::ZERO,
-        split: None,
-        longest: Picoseconds::ZERO,
-        histogram: Vec::new(),
-        wakers: Vec::new(),
-        in_flight: 0,
+        ..blank(name, Kind::of_call(name))
     }
 }
 

@@ -1,8 +1,6 @@
 //! A command profiled by programs in the kernel.
 
 use std::cmp::Reverse;
-use std::process::Command;
-use std::time::Duration;
 
 use tenbin_metal::bpf::{Lacking, Unattached};
 use tenbin_metal::child::End;
@@ -16,9 +14,8 @@ use tenbin_model::profile::{
     self as model, Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart,
     Split, Thread, Waker,
 };
-use tenbin_model::schema::Schema;
 use tenbin_model::words::counted;
-use tenbin_model::{Machine, Order, Picoseconds, Profile};
+use tenbin_model::{Order, Picoseconds, Profile};
 
 use super::files::Mounts;
 use super::{Observed, exit_status, killed};
@@ -37,24 +34,11 @@ pub fn can_profile() -> Result<(), Unprofiled> {
     Profiler::attach(false).map(drop).map_err(Unprofiled::Unattached)
 }
 
-/// Runs `command`, of these words, and says where its time went. How it ended is in the profile. `started` is
-/// the date.
+/// Runs a command and says where its time went, by attached programs. How it ended is in the profile.
 ///
 /// # Errors
-/// What is lacking to observe it, or a fault where it cannot be started or did not end by its deadline.
-pub fn profile(
-    command: Command,
-    words: Vec<String>,
-    deadline: Duration,
-    machine: Option<Machine>,
-    started: String,
-) -> Result<Profile, Unprofiled> {
-    let profiler = Profiler::attach(false).map_err(Unprofiled::Unattached)?;
-    profile_by(profiler, Observed { command, words, deadline, machine, started, files: false })
-}
-
-/// The same, by programs that are attached.
-pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<Profile, Unprofiled> {
+/// A fault where it cannot be started.
+pub(crate) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<Profile, Unprofiled> {
     let Observed { command, words, deadline, machine, started, files } = observed;
     let before = Usage::of_children();
     let (end, observation) = profiler.run(command, deadline).map_err(Unprofiled::Fault)?;
@@ -73,7 +57,6 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
     }
     let activities = activities(&observation.rows);
     Ok(Profile {
-        schema: Schema::new(),
         command: words,
         observer: Observer::Kernel,
         started,
@@ -90,8 +73,8 @@ pub(super) fn profile_by(mut profiler: Profiler, observed: Observed) -> Result<P
         unseen,
         overhead: Some(overhead(&observation, profiler.costs)),
         activities,
-        snapshots: None,
         files: observation.files.as_deref().map_or_else(Vec::new, uses),
+        ..Profile::default()
     })
 }
 

@@ -147,7 +147,6 @@ struct Log {
     /// Lines of which nobody knows what they are, and the first with its number.
     unread: u64,
     first_unread: Option<(u64, String)>,
-    /// The first line that is not empty.
     first: Option<String>,
     /// Lines that are of strace, and no notes.
     events: u64,

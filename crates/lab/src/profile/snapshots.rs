@@ -16,17 +16,15 @@ use tenbin_model::profile::{
     Activity, BlockedBy, Charged, Course, Event, Kind, Observer, Overhead, OverheadPart, Snapshots, Split,
     Thread,
 };
-use tenbin_model::schema::Schema;
 use tenbin_model::words::percent;
 use tenbin_model::{Order, Picoseconds, Profile};
 
 use super::kernel::{Unprofiled, of_usage};
-use super::{Observed, exit_status, killed};
+use super::{Observed, blank, exit_status, killed};
 
 #[cfg(test)]
 mod tests;
 
-/// Threads that are kept one by one.
 const LISTED: usize = 4096;
 
 /// Ticks of user and system time that are enough to tell how a thread divides its own.
@@ -60,7 +58,6 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
         unseen.push(killed(deadline));
     }
     Ok(Profile {
-        schema: Schema::new(),
         command: words,
         observer: Observer::Snapshots,
         started,
@@ -74,12 +71,12 @@ pub fn profile(observed: Observed, why: Unattached) -> Result<Profile, Unprofile
         more_threads: account.more,
         unseen,
         overhead: Some(overhead(&account, &watched)),
-        files: Vec::new(),
         snapshots: Some(Snapshots {
             every: length(watched.wall / account.count.max(1)),
             count: account.count,
             threads: account.threads,
         }),
+        ..Profile::default()
     })
 }
 
@@ -191,7 +188,6 @@ impl Account {
         self.living.insert((seen.thread, seen.began), life);
     }
 
-    /// One that is seen again.
     fn goes_on(&mut self, mut life: Life, seen: &Seen, now: u64, step: &mut Step) {
         let passed = now.saturating_sub(life.until);
         let (before, is) = (life.seen.place, seen.place);
@@ -390,16 +386,6 @@ fn named(place: Where) -> (&'static str, Kind) {
 }
 
 fn activity(name: &str, kind: Kind, on_cpu: u64, queued: u64, blocked: u64) -> Activity {
-    Activity {
-        name: name.into(),
-        kind,
-        count: 0,
-        errors: 0,
-        total: length(on_cpu + queued + blocked),
-        split: Some(Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) }),
-        longest: Picoseconds::ZERO,
-        histogram: Vec::new(),
-        wakers: Vec::new(),
-        in_flight: 0,
-    }
+    let split = Split { on_cpu: length(on_cpu), queued: length(queued), blocked: length(blocked) };
+    Activity { total: split.total(), split: Some(split), ..blank(name, kind) }
 }

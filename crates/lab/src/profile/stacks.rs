@@ -11,9 +11,9 @@ use tenbin_model::schema::Schema;
 use tenbin_model::stacks::{Frame, Instruction, Sample, Stack, State, Thread};
 use tenbin_model::{Machine, Picoseconds, Stacks};
 
-use super::exit_status;
 use super::kernel::Unprofiled;
 use super::symbols::Names;
+use super::{exit_status, killed};
 
 /// Frames that come before the scheduler's own where a thread leaves its CPU: those of what takes the stack.
 const OF_OURS: usize = 8;
@@ -35,7 +35,7 @@ pub fn sample(
     let (end, recording) = recorder.run(command, deadline).map_err(Unprofiled::Fault)?;
     let mut stacks = named(&recording, period(frequency));
     if end == End::OutOfTime {
-        stacks.unseen.push(format!("It had not ended after {} s, and was killed.", deadline.as_secs()));
+        stacks.unseen.push(killed(deadline));
     }
     Ok(Stacks { command: words, started, machine, exit_status: exit_status(end), ..stacks })
 }

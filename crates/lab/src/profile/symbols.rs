@@ -41,7 +41,6 @@ struct Code {
 /// A place in code, and how many bytes of its function come before it, where that is known.
 type Named = (Frame, Option<u64>);
 
-/// All that gives names to what was recorded.
 pub(super) struct Names<'a> {
     recording: &'a Recording,
     mappings: BTreeMap<u32, Vec<&'a Mapping>>,
@@ -64,7 +63,6 @@ impl<'a> Names<'a> {
         Self { recording, mappings, files: BTreeMap::new(), compiled: BTreeMap::new(), kernel, no_kernel }
     }
 
-    /// A place in the kernel.
     pub(super) fn kernel(&self, address: u64) -> Named {
         let place = self.kernel.as_ref().and_then(|symbols| symbols.at(address));
         let function = place.map_or_else(|| format!("{address:#x}"), |place| place.symbol.to_owned());
@@ -88,7 +86,7 @@ impl<'a> Names<'a> {
                 (Frame { function, module: mapping.path.clone(), ..Frame::default() }, None)
             });
         }
-        let code = self.files.entry(&mapping.path).or_insert_with(|| Code::read(&mapping.path));
+        let code = self.files.entry(&mapping.path).or_insert_with(|| Code::of(&bytes(&mapping.path)));
         let place = address - mapping.start + mapping.offset;
         code.frame(&mapping.path, place)
     }
@@ -111,15 +109,18 @@ impl<'a> Names<'a> {
 
     fn compiled(&mut self, process: u32, address: u64) -> Option<Named> {
         let functions = self.compiled.entry(process).or_insert_with(|| {
-            let path = format!("/tmp/perf-{process}.map");
-            let is_small = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-            let text = if is_small { fs::read(&path).unwrap_or_default() } else { Vec::new() };
-            compiled(&String::from_utf8_lossy(&text))
+            compiled(&String::from_utf8_lossy(&bytes(&format!("/tmp/perf-{process}.map"))))
         });
         let function = at(functions, address)?;
         let frame = Frame { function: function.name.clone(), module: "[jit]".into(), ..Frame::default() };
         Some((frame, Some(address - function.start)))
     }
+}
+
+/// What is in a file; nothing where it is not read.
+fn bytes(path: &str) -> Vec<u8> {
+    let is_readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
+    if is_readable { fs::read(path).unwrap_or_default() } else { Vec::new() }
 }
 
 fn at(functions: &[Function], address: u64) -> Option<&Function> {
@@ -145,12 +146,6 @@ fn compiled(text: &str) -> Vec<Function> {
 }
 
 impl Code {
-    fn read(path: &str) -> Self {
-        let is_readable = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-        let bytes = if is_readable { fs::read(path).unwrap_or_default() } else { Vec::new() };
-        Self::of(&bytes)
-    }
-
     fn of(bytes: &[u8]) -> Self {
         let Ok(elf) = Elf::parse(bytes) else { return Self::default() };
         let parts = elf.loaded().map(|part| (part.offset, part.length, part.address)).collect();

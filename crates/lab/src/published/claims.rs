@@ -146,7 +146,6 @@ fn digits(value: f64, decimals: usize) -> String {
 pub struct Claim {
     /// In words, with its figure.
     says: String,
-    /// That figure, as it was printed.
     printed: &'static str,
     relation: Relation,
     figure: Figure,
@@ -168,7 +167,6 @@ enum Relation {
     Whole,
 }
 
-/// What a claim comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Holds,

@@ -145,11 +145,7 @@ fn a_matrix_of_ones_own_is_judged() {
     let report = judged(&own(named("numa"), &text).unwrap());
     let answer = &report.answers[0];
     assert_eq!(answer.verdict, Verdict::Different, "{}", answer.sentence);
-    assert!(
-        answer.sentence.contains("A buffer holds 256 MiB; from 64 MiB on no cache helps."),
-        "{}",
-        answer.sentence
-    );
+    assert!(answer.sentence.contains("A buffer holds 256 MiB; from 64 MiB on no cache helps."), "{answer:?}");
 }
 
 /// Pairs of eight CPUs, four to a last cache, six times; a second protocol's rows would be another table.
@@ -216,53 +212,32 @@ fn repetitions_of_an_export_are_weighed() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_column() {
-    for (name, text, expected) in [
-        (
-            "numa",
-            "series,index,ns_per_access\ncore,0,37.3\ncore,1,fast\n",
-            "line 3, column `ns_per_access`: `fast` is not a number above 0",
-        ),
-        (
-            "numa",
-            "series,index,ns_per_access\nkernel,0,37.3\n",
-            "line 2, column `series`: `kernel` is none of: core, repeat",
-        ),
-        ("numa", "# mine\nreader,home,ns\n0,-1,3\n", "line 3, column `home`: `-1` is no whole number"),
-        (
-            "numa",
-            "reader,home,ns\n4096,0,3\n",
-            "line 2, column `reader`: there is no CPU 4096: the last is 4095 at most",
-        ),
-        (
-            "thrash",
-            "case,buffer_kib,fits_in,cpus,private_s,shared_s\nA,8,L1d,0,1,2\n",
-            "line 2, column `cpus`: `0` is not two CPUs, as 0,4 is",
-        ),
-        (
-            "thrash",
-            "case,buffer_kib,fits_in,cpus,private_s,shared_s\nA,8,L1d,\"0,4\",0,2\n",
-            "line 2, column `private_s`: `0` is not a number above 0",
-        ),
-        (
-            "calls",
-            "cell,unit,wsl,vm\nopen,ms,1,2\n",
-            "line 2, column `unit`: `ms` is none of: s, s total, min",
-        ),
-        (
-            "atomics",
-            "variant,threads,loops_per_thread,user_s\nadd,0,10,1\n",
-            "line 2, column `threads`: 0 threads add nothing",
-        ),
+    const SERIES: &str = "series,index,ns_per_access";
+    const CASES: &str = "case,buffer_kib,fits_in,cpus,private_s,shared_s";
+    const THREADS: &str = "variant,threads,loops_per_thread,user_s";
+    for (name, titles, rows, line, column, expected) in [
+        ("numa", SERIES, "core,0,37.3\ncore,1,fast", 3, "ns_per_access", "`fast` is not a number above 0"),
+        ("numa", SERIES, "kernel,0,37.3", 2, "series", "`kernel` is none of: core, repeat"),
+        ("numa", "# mine\nreader,home,ns", "0,-1,3", 3, "home", "`-1` is no whole number"),
+        ("numa", "reader,home,ns", "4096,0,3", 2, "reader", "there is no CPU 4096: the last is 4095 at most"),
+        ("thrash", CASES, "A,8,L1d,0,1,2", 2, "cpus", "`0` is not two CPUs, as 0,4 is"),
+        ("thrash", CASES, "A,8,L1d,\"0,4\",0,2", 2, "private_s", "`0` is not a number above 0"),
+        ("calls", "cell,unit,wsl,vm", "open,ms,1,2", 2, "unit", "`ms` is none of: s, s total, min"),
+        ("atomics", THREADS, "add,0,10,1", 2, "threads", "0 threads add nothing"),
         (
             "null",
-            "cell,variant,ns_per_operation\na,b,\na,b,0\n",
-            "line 3, column `ns_per_operation`: `0` is not a number above 0",
+            "cell,variant,ns_per_operation",
+            "a,b,\na,b,0",
+            3,
+            "ns_per_operation",
+            "`0` is not a number above 0",
         ),
-        ("null", "a,b\n1\n", "line 2: 1 fields below 2 titles"),
-        ("null", "", "line 1: there is no line of titles"),
     ] {
-        assert_eq!(wrong(name, text), expected);
+        let expected = format!("line {line}, column `{column}`: {expected}");
+        assert_eq!(wrong(name, &format!("{titles}\n{rows}\n")), expected);
     }
+    assert_eq!(wrong("null", "a,b\n1\n"), "line 2: 1 fields below 2 titles");
+    assert_eq!(wrong("null", ""), "line 1: there is no line of titles");
     let unknown = wrong("numa", "core,ns\n0,3\n");
     assert!(
         unknown.starts_with(

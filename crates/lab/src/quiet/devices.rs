@@ -8,13 +8,8 @@ use tenbin_model::words::counted;
 use super::{Kind, Place, Planned, mask};
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "interrupts", does: "devices interrupt other CPUs", is_usual: true, plan: interrupts },
-    Kind {
-        name: "workqueues",
-        does: "the kernel does its deferred work on other CPUs",
-        is_usual: true,
-        plan: workqueues,
-    },
+    Kind::usual("interrupts", "devices interrupt other CPUs", interrupts),
+    Kind::usual("workqueues", "the kernel does its deferred work on other CPUs", workqueues),
 ];
 
 const INTERRUPTS: &str = "/proc/irq";

@@ -11,58 +11,22 @@ use tenbin_model::machine::{cpu_ranges, cpus_in_words};
 use super::{Action, Kind, Place, Planned};
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind {
-        name: "numa-balancing",
-        does: "the kernel does not move pages between memory nodes",
-        is_usual: true,
-        plan: balancing,
-    },
-    Kind {
-        name: "page-merging",
-        does: "the kernel does not look for pages that are alike",
-        is_usual: true,
-        plan: merging,
-    },
-    Kind {
-        name: "huge-pages",
-        does: "no page is huge unless a program reserves it: that changes what is measured",
-        is_usual: false,
-        plan: huge,
-    },
-    Kind {
-        name: "watchdogs",
-        does: "no counter or timer looks for lockups",
-        is_usual: true,
-        plan: watchdogs,
-    },
-    Kind {
-        name: "statistics",
-        does: "the kernel does not fold each CPU's memory counters every second",
-        is_usual: true,
-        plan: statistics,
-    },
-    Kind {
-        name: "deadline-server",
-        does: "no timer watches CPUs that are to have no tick",
-        is_usual: true,
-        plan: server,
-    },
-    Kind { name: "timer-slack", does: "the command's sleeps end when asked", is_usual: true, plan: slack },
-    Kind {
-        name: "layout",
-        does: "addresses are the same in every run: luck that stays",
-        is_usual: false,
-        plan: layout,
-    },
-    Kind { name: "priority", does: "the command runs before others", is_usual: true, plan: priority },
+    Kind::usual("numa-balancing", "the kernel does not move pages between memory nodes", balancing),
+    Kind::usual("page-merging", "the kernel does not look for pages that are alike", merging),
+    Kind::named(
+        "huge-pages",
+        "no page is huge unless a program reserves it: that changes what is measured",
+        huge,
+    ),
+    Kind::usual("watchdogs", "no counter or timer looks for lockups", watchdogs),
+    Kind::usual("statistics", "the kernel does not fold each CPU's memory counters every second", statistics),
+    Kind::usual("deadline-server", "no timer watches CPUs that are to have no tick", server),
+    Kind::usual("timer-slack", "the command's sleeps end when asked", slack),
+    Kind::named("layout", "addresses are the same in every run: luck that stays", layout),
+    Kind::usual("priority", "the command runs before others", priority),
     // While there is a partition, the kernel's other masks leave its CPUs out: after those, and back before.
-    Kind {
-        name: "partition",
-        does: "nobody else is put on the command's CPUs",
-        is_usual: true,
-        plan: partition,
-    },
-    Kind { name: "cpus", does: "the command keeps to its CPUs", is_usual: true, plan: cpus },
+    Kind::usual("partition", "nobody else is put on the command's CPUs", partition),
+    Kind::usual("cpus", "the command keeps to its CPUs", cpus),
 ];
 
 /// As the kernel's own sleeps: 0 would have it be that of the parent.

@@ -6,22 +6,12 @@ use tenbin_metal::machine::{CPUS, Reading};
 use super::{Kind, Place, Planned};
 
 pub(super) const KINDS: &[Kind] = &[
-    Kind {
-        name: "idle-states",
-        does: "no CPU sleeps so deeply that it takes time to wake",
-        is_usual: true,
-        plan: idle,
-    },
+    Kind::usual("idle-states", "no CPU sleeps so deeply that it takes time to wake", idle),
     // Of some drivers it can only be set while the governor leaves it a choice: before that one, and back
     // after it.
-    Kind {
-        name: "energy-preference",
-        does: "the processor prefers speed to saving energy",
-        is_usual: true,
-        plan: preference,
-    },
-    Kind { name: "governor", does: "cores run at their highest frequency", is_usual: true, plan: governor },
-    Kind { name: "turbo", does: "no core is faster than all of them can be", is_usual: true, plan: turbo },
+    Kind::usual("energy-preference", "the processor prefers speed to saving energy", preference),
+    Kind::usual("governor", "cores run at their highest frequency", governor),
+    Kind::usual("turbo", "no core is faster than all of them can be", turbo),
 ];
 
 const FREQUENCY: &str = "/sys/devices/system/cpu/cpufreq";

@@ -9,10 +9,8 @@ use tenbin_metal::machine::integer;
 use super::{LONGEST, Stopper, refused};
 use crate::experiment::Unfit;
 
-/// Its device.
 const DEVICE: &str = "/dev/stop_machine";
 
-#[derive(Debug)]
 pub(super) struct Module;
 
 impl Module {

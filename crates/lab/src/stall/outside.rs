@@ -57,8 +57,6 @@ fn wait_until(mut is_so: impl FnMut() -> bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A process.
-#[derive(Debug)]
 pub(super) struct Process {
     number: u32,
     pidfd: Pidfd,
@@ -93,7 +91,6 @@ impl Process {
         Err(refused(format!("process {number}: {why}"), needs, "start it by setsid(1)"))
     }
 
-    /// Whether no thread of it runs.
     fn has_stopped(&self) -> bool {
         let Ok(threads) = fs::read_dir(format!("/proc/{}/task", self.number)) else { return true };
         threads.flatten().all(|thread| {
@@ -111,7 +108,6 @@ impl Stopper for Process {
 }
 
 /// A control group (`Documentation/admin-guide/cgroup-v2.rst`, `cgroup.freeze`).
-#[derive(Debug)]
 pub(super) struct Group {
     folder: PathBuf,
 }
@@ -157,7 +153,6 @@ impl Stopper for Group {
 }
 
 /// A guest, by QEMU's monitor (`docs/interop/qmp-spec.rst` of QEMU).
-#[derive(Debug)]
 pub(super) struct Guest {
     socket: UnixStream,
     answers: BufReader<UnixStream>,

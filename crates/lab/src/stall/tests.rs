@@ -4,6 +4,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Child;
 
 use super::*;
+use crate::rehearsal::refused;
 
 /// A process in a session of its own, killed when the test ends.
 struct Other(Child);
@@ -40,13 +41,6 @@ fn request(target: Target, milliseconds: u64) -> Request {
     Request { target, duration: Picoseconds::from_millis(milliseconds), force: false, command: None }
 }
 
-fn refusal(result: Result<Stalls, Unfit>) -> String {
-    match result {
-        Err(Unfit::Refused(refusal)) => refusal.reached,
-        other => panic!("{other:?}"),
-    }
-}
-
 #[test]
 fn a_process_stands_still_and_goes_on() {
     let other = Other::ready();
@@ -62,7 +56,7 @@ fn a_process_stands_still_and_goes_on() {
     while other.state() != "T" {
         thread::yield_now();
     }
-    let reached = refusal(stall(&request(Target::Process(other.0.id()), 30)));
+    let reached = refused(stall(&request(Target::Process(other.0.id()), 30))).reached;
     assert!(reached.contains("it does not run, and would run afterwards; nothing was stopped"), "{reached}");
     assert_eq!(other.state(), "T");
 }
@@ -80,10 +74,10 @@ fn what_must_not_be_stopped_is_refused() {
         {
             continue;
         }
-        let reached = refusal(stall(&request(target, 30)));
+        let reached = refused(stall(&request(target, 30))).reached;
         assert!(reached.contains(words), "{reached}");
     }
-    let long = refusal(stall(&request(Target::Process(1), 8_001)));
+    let long = refused(stall(&request(Target::Process(1), 8_001))).reached;
     assert_eq!(long, "a stop of 8.00 s; nothing was stopped");
     for absent in
         [Target::Process(u32::MAX), Target::Group("/nowhere".into()), Target::Guest("/nowhere".into())]

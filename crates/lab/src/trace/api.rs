@@ -5,7 +5,6 @@ use super::signature::{Kind, Parameter, pointer};
 
 #[derive(Debug)]
 pub(super) struct Api {
-    /// Its name, which is that of its symbol.
     pub(super) name: &'static str,
     /// Its arguments that are passed in registers, in order.
     pub(super) parameters: &'static [Parameter],

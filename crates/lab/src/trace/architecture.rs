@@ -15,7 +15,6 @@ pub(super) struct Convention {
     pub(super) call_number: &'static str,
     /// The register of a result, a function's and a system call's.
     pub(super) result: &'static str,
-    /// The instruction that enters the kernel.
     pub(super) instruction: &'static str,
     call_names: fn(usize) -> Option<&'static str>,
 }

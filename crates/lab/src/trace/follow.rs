@@ -39,10 +39,7 @@ enum Phase {
     Returned,
 }
 
-/// A thread that is followed.
-#[derive(Debug)]
 struct Actor {
-    /// Its place in the list of names.
     name: usize,
     /// Its place in the list of address spaces.
     space: usize,
@@ -61,7 +58,6 @@ struct Actor {
 pub(super) enum Reached {
     /// The program has not been started.
     Nothing,
-    /// The program runs.
     Program,
     /// It has made the call.
     Call,
@@ -317,7 +313,6 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// The function has returned in one of the processes.
     fn returned(&mut self, thread: Thread) -> Result<(), Trouble> {
         let result = self.tracee.registers(thread)?.result();
         let first = thread == self.tracee.leader();

@@ -4,6 +4,8 @@
 
 use tenbin_model::Architecture;
 
+use crate::ending;
+
 /// A number and what it is called.
 pub(super) type Named = (u64, &'static str);
 
@@ -107,12 +109,6 @@ pub(super) const FILE_CONTROL: &[Named] = named! {
 /// linux/prctl.h.
 pub(super) const PROCESS_CONTROL: &[Named] = &[(0x5356_4d41, "PR_SET_VMA")];
 
-/// asm/signal.h of x86 and asm-generic/signal.h, by number from 1.
-const SIGNALS: &str = "\
-    SIGHUP SIGINT SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGKILL SIGUSR1 SIGSEGV SIGUSR2 SIGPIPE \
-    SIGALRM SIGTERM SIGSTKFLT SIGCHLD SIGCONT SIGSTOP SIGTSTP SIGTTIN SIGTTOU SIGURG SIGXCPU SIGXFSZ \
-    SIGVTALRM SIGPROF SIGWINCH SIGIO SIGPWR SIGSYS";
-
 /// A set of flags by their names, what is left as a number, and `0` where there are none.
 pub(super) fn set(value: u64, names: &[Named]) -> String {
     let mut left = value;
@@ -135,10 +131,8 @@ pub(super) fn one(value: u64, names: &[Named]) -> String {
     named.map_or_else(|| format!("{value:#x}"), |(_, name)| (*name).to_owned())
 }
 
-/// A signal by its name, or as a number.
 pub(super) fn signal(number: u64) -> String {
-    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-    let named = place.and_then(|place| SIGNALS.split(' ').nth(place));
+    let named = i32::try_from(number).ok().and_then(ending::signal_name);
     named.map_or_else(|| number.to_string(), str::to_owned)
 }
 
@@ -172,7 +166,6 @@ pub(super) fn descriptor(flags: u64, on: Architecture) -> String {
     set(flags, &names)
 }
 
-/// The operation of futex with its flags.
 pub(super) fn futex(operation: u64) -> String {
     let command = one(operation & 0x7f, FUTEX);
     match operation & !0x7f {

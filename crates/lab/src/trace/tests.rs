@@ -2,6 +2,7 @@ use tenbin_model::Architecture;
 
 use super::architecture::Convention;
 use super::*;
+use crate::rehearsal::{refused, usage};
 
 use std::fs;
 use tenbin_metal::tracee::Trouble;
@@ -57,7 +58,6 @@ fn names<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<&'a str> {
     calls.map(|call| call.name.as_str()).collect()
 }
 
-/// The place of an actor of that name.
 fn actor(seen: &Transcript, name: &str) -> usize {
     seen.actors.iter().position(|actor| actor == name).unwrap_or_else(|| panic!("{:?}", seen.actors))
 }
@@ -209,8 +209,7 @@ fn where_there_is_a_vdso_the_clock_is_read_without_a_call() {
         let finding = findings(&fixture.asked(&["clock_gettime"])).unwrap().remove(0);
         assert!(
             finding.sentence.starts_with("glibc's clock_gettime() issues no system call here"),
-            "{}",
-            finding.sentence
+            "{finding:?}"
         );
     }
 }
@@ -226,11 +225,7 @@ fn an_indirect_function_is_named_as_what_chose() {
     assert_eq!(place::short(&chooser.library), "libc.so.6");
     let finding = findings(&fixture.asked(&["time"])).unwrap().remove(0);
     assert!(finding.sentence.starts_with("glibc's time() issues "), "{}", finding.sentence);
-    assert!(
-        finding.evidence.contains("chosen by the indirect function time@@GLIBC_2."),
-        "{}",
-        finding.evidence
-    );
+    assert!(finding.evidence.contains("chosen by the indirect function time@@GLIBC_2."), "{finding:?}");
 }
 
 #[test]
@@ -279,8 +274,7 @@ fn a_function_put_before_the_librarys_is_named_as_the_definer() {
     let finding = findings(&fixture.preloaded("fork", PLANTED)).unwrap().remove(0);
     assert!(
         finding.sentence.starts_with("planted.so's fork() issues clone(flags=SIGCHLD, …) here"),
-        "{}",
-        finding.sentence
+        "{finding:?}"
     );
     let first = finding.evidence.lines().next().unwrap();
     assert!(
@@ -308,20 +302,8 @@ fn a_call_that_hangs_ends_at_the_deadline_and_is_refused() {
     const PLANTED: &str = "#include <unistd.h>\npid_t fork(void) { for (;;) pause(); }\n";
     let fixture = Fixture::new();
     let asked = Asked { deadline: Duration::from_secs(1), ..fixture.preloaded("fork", PLANTED) };
-    match findings(&asked) {
-        Err(Unfit::Refused(refusal)) => {
-            assert!(refusal.reached.contains("still running"), "{refusal:?}");
-            assert!(refusal.needs.contains("fork()"), "{refusal:?}");
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-fn usage(answer: Result<Vec<Finding>, Unfit>) -> String {
-    match answer {
-        Err(Unfit::Usage(message)) => message,
-        other => panic!("{other:?}"),
-    }
+    let refusal = refused(findings(&asked));
+    assert!(refusal.reached.contains("still running") && refusal.needs.contains("fork()"), "{refusal:?}");
 }
 
 #[test]
@@ -382,7 +364,7 @@ fn a_probe_that_cannot_be_one_is_a_usage_error_that_says_why() {
                 let seen_by_running = ["does not know how to call fork", "cannot be started"];
                 assert!(seen_by_running.contains(&reason), "{reason}: not found beforehand");
             }
-            Err(_) => assert_eq!(usage(checked.map(|()| Vec::new())), message),
+            Err(_) => assert_eq!(usage(checked), message),
         }
     }
     assert!(check(&fixture.asked(&["fork"])).is_ok());

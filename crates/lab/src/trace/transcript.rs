@@ -69,13 +69,11 @@ pub(super) struct Bound {
     pub(super) path: String,
     /// The C library that this file is, if it is one.
     pub(super) library: Option<Library>,
-    /// The C library of the process.
     pub(super) c_library: Option<Library>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transcript {
-    /// Whether the program made the call at all.
     pub(super) called: bool,
     pub(super) bound: Option<Bound>,
     pub(super) arguments: Vec<Argument>,
@@ -93,17 +91,7 @@ pub(super) struct Transcript {
 
 impl Transcript {
     pub(super) fn new() -> Self {
-        Self {
-            called: false,
-            bound: None,
-            arguments: Vec::new(),
-            called_from: String::new(),
-            actors: vec!["the process".into()],
-            steps: Vec::new(),
-            result: None,
-            ended: None,
-            complaint: String::new(),
-        }
+        Self { actors: vec!["the process".into()], ..Self::default() }
     }
 
     /// A name for one more `child` or `thread`, and its place: the second is `the child 2`.

@@ -457,11 +457,7 @@ mod tests {
             "planted.so's fork() issues rt_sigprocmask (3 times), \
              clone3(flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD, …) and openat here."
         );
-        assert!(
-            finding.evidence.contains("  and 2 more rt_sigprocmask in a repetition\n"),
-            "{}",
-            finding.evidence
-        );
+        assert!(finding.evidence.contains("  and 2 more rt_sigprocmask in a repetition\n"), "{finding:?}");
         assert!(finding.evidence.contains("    error: ENOENT\n"), "{}", finding.evidence);
     }
 
@@ -490,8 +486,7 @@ mod tests {
         ));
         assert!(
             finding.evidence.contains("\n  runs __vdso_time() of the vDSO, in user mode\n"),
-            "{}",
-            finding.evidence
+            "{finding:?}"
         );
         seen.steps.clear();
         bound.library.clone_from(&bound.c_library);

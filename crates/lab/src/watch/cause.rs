@@ -75,13 +75,10 @@ impl Suspect {
     }
 }
 
-/// What can be seen of the kernel.
 pub(super) struct Sight<'a> {
     /// What its programs saw about that time, in the order in which it ended; none where there are none.
     pub(super) events: Option<&'a [Event]>,
-    /// The name of the function at an address.
     pub(super) function: &'a dyn Fn(u64) -> String,
-    /// The CPUs that are watched.
     pub(super) cpus: &'a [Cpu],
     /// The shortest gap, in nanoseconds.
     pub(super) least: u64,

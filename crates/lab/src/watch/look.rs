@@ -12,7 +12,6 @@ use super::vmclock::{Disruption, Marks};
 /// A tick of `/proc/stat` in nanoseconds (`USER_HZ`).
 const TICK: u64 = 10_000_000;
 
-/// What is looked at.
 pub(super) struct Sources<'a> {
     root: Root<'a>,
     cpus: &'a [Cpu],

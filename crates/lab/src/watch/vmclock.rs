@@ -6,7 +6,6 @@
 use tenbin_metal::machine::Root;
 use tenbin_model::GapCause;
 
-/// Its device.
 const DEVICE: &str = "/dev/vmclock0";
 
 /// `VMCLOCK_MAGIC`, and where the fields are.
@@ -18,7 +17,6 @@ const GENERATION: usize = 104;
 /// `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
 const HAS_GENERATION: u64 = 1 << 8;
 
-/// The numbers at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marks {
     /// Another one whenever the CPU's counter may have jumped.
@@ -55,7 +53,6 @@ pub(super) enum Disruption {
     Some,
     /// Migrated to another host.
     Migrated,
-    /// Restored from a snapshot.
     Restored,
 }
 
@@ -70,7 +67,6 @@ impl Disruption {
         }
     }
 
-    /// The causes that this leaves.
     pub(super) fn causes(self) -> Vec<GapCause> {
         match self {
             Self::Unknown => vec![GapCause::Paused, GapCause::Migrated, GapCause::Restored],
@@ -81,7 +77,6 @@ impl Disruption {
         }
     }
 
-    /// Whether there was one for certain.
     pub(super) fn is_certain(self) -> bool {
         !matches!(self, Self::Unknown | Self::None)
     }

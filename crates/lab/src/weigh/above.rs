@@ -84,7 +84,6 @@ pub(super) fn nothing_left(descriptor: &Descriptor, cell: &Cell, comparison: &Co
     })
 }
 
-/// Has an answer say what it is above.
 pub(super) fn qualify(arrangement: &Arrangement, answer: &mut Answer) {
     let Some(below) = arrangement.parameter(ABOVE) else { return };
     match &mut answer.refusal {

@@ -41,7 +41,6 @@ pub(super) const SCOPE: &str = "Each run of a command is a process of its own, s
 /// Commands, weighed.
 pub const COMMANDS: &dyn Analysis = &Commands;
 
-#[derive(Debug)]
 struct Commands;
 
 impl Analysis for Commands {

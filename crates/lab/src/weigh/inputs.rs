@@ -29,7 +29,7 @@ impl Content {
         let length = path.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
         let mut bytes = Vec::new();
         File::open(path).ok()?.take(LOOKED_AT).read_to_end(&mut bytes).ok()?;
-        Some(Self { length, hash: hashed(None, &bytes) })
+        Some(Self { length, hash: hashed(None, bytes) })
     }
 }
 

@@ -4,7 +4,6 @@ use tenbin_model::words::comma;
 
 use crate::experiment::Unfit;
 
-/// Values of parameters, by their names.
 pub(super) type Values = Vec<(String, String)>;
 
 /// More commands than this are not weighed at once: each needs its part of every block.

@@ -104,6 +104,10 @@ pub(crate) fn words(command: &str) -> Result<Vec<String>, Unfit> {
     }
 }
 
+pub(super) fn read_by(shell: &[String], line: &str) -> Vec<String> {
+    shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect()
+}
+
 /// The words of a command, whoever reads it, but for what its output is redirected to. None where quotes do
 /// not end.
 pub(super) fn arguments(command: &str) -> Vec<String> {

@@ -13,7 +13,6 @@ const STAY: Picoseconds = Picoseconds::from_millis(20);
 #[derive(Debug, Default)]
 pub(super) struct Starts {
     cpus: Vec<Cpu>,
-    /// Whose turn it is.
     turn: usize,
     /// What runs have taken in this turn.
     taken: Picoseconds,
@@ -38,7 +37,6 @@ impl Starts {
         Some(self.cpus[self.turn])
     }
 
-    /// Counts what a run has taken.
     pub(super) fn count(&mut self, elapsed: Picoseconds) {
         self.taken += elapsed;
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::rehearsal::{refused, usage};
 
 fn question(commands: &[&str]) -> Question {
     Question { commands: commands.iter().map(|&command| command.into()).collect(), ..Question::default() }
@@ -97,37 +98,24 @@ fn a_shell_reads_all_commands_or_none() {
 
 #[test]
 fn wrong_input_is_a_usage_error_that_names_the_word() {
-    let text = |text: &str| text.to_owned();
+    let three = || ["a", "b", "c"].map(String::from).to_vec();
+    let two = || question(&["true", "true"]);
+    let output = |path: &str| Question { outputs: vec![Output::File(path.into())], ..two() };
     for (asked, wrong) in [
         (question(&["true"]), "one command alone"),
         (question(&["true", "no-such-program"]), "`no-such-program`: command not found"),
         (question(&["true", "true 'a"]), "true 'a"),
         (question(&["true", ""]), "a command is empty"),
-        (
-            Question { prepare: vec![text("a"), text("b"), text("c")], ..question(&["true", "true"]) },
-            "--prepare",
-        ),
-        (Question { outputs: vec![Output::Null; 3], ..question(&["true", "true"]) }, "--output"),
-        (
-            Question { names: vec![text("a"), text("b"), text("c")], ..question(&["true", "true"]) },
-            "--command-name",
-        ),
-        (Question { input: Some("/nowhere".into()), ..question(&["true", "true"]) }, "--input /nowhere"),
-        (
-            Question { outputs: vec![Output::File("/proc/no/file".into())], ..question(&["true", "true"]) },
-            "--output /proc/no/file: there is no such folder",
-        ),
-        (
-            Question { outputs: vec![Output::File("/proc/nothing".into())], ..question(&["true", "true"]) },
-            "--output /proc/nothing: ",
-        ),
-        (Question { least_runs: Some(3), most_runs: Some(2), ..question(&["true", "true"]) }, "--min-runs 3"),
+        (Question { prepare: three(), ..two() }, "--prepare"),
+        (Question { outputs: vec![Output::Null; 3], ..two() }, "--output"),
+        (Question { names: three(), ..two() }, "--command-name"),
+        (Question { input: Some("/nowhere".into()), ..two() }, "--input /nowhere"),
+        (output("/proc/no/file"), "--output /proc/no/file: there is no such folder"),
+        (output("/proc/nothing"), "--output /proc/nothing: "),
+        (Question { least_runs: Some(3), most_runs: Some(2), ..two() }, "--min-runs 3"),
     ] {
-        match asked.read() {
-            Err(Unfit::Usage(message)) => assert!(message.contains(wrong), "{message}"),
-            Err(other) => panic!("{wrong}: {other:?}"),
-            Ok(_) => panic!("{wrong}: it was read"),
-        }
+        let message = usage(asked.read().map(drop));
+        assert!(message.contains(wrong), "{wrong}: {message}");
     }
     assert!(matches!(Output::named("elsewhere"), Err(Unfit::Usage(_))));
     assert_eq!(Output::named("./elsewhere").unwrap(), Output::File("./elsewhere".into()));
@@ -141,17 +129,17 @@ fn a_command_that_only_some_of_its_places_have_is_refused() {
         fs::create_dir(place(name).folder).unwrap();
     }
     let asked = Question { places: vec![place("one"), place("other")], ..question(&["./bench", "./bench"]) };
-    assert!(matches!(asked.read(), Err(Unfit::Usage(message)) if message.contains("command not found")));
+    assert!(usage(asked.read().map(drop)).contains("command not found"));
     std::os::unix::fs::symlink("/bin/true", place("one").folder.join("bench")).unwrap();
-    let Err(Unfit::Refused(refusal)) = asked.read() else { panic!("it is in one place") };
-    assert!(refusal.reached.starts_with("at other, `./bench`: command not found"), "{}", refusal.reached);
+    let reached = refused(asked.read().map(drop)).reached;
+    assert!(reached.starts_with("at other, `./bench`: command not found"), "{reached}");
     std::os::unix::fs::symlink("/bin/true", place("other").folder.join("bench")).unwrap();
     assert_eq!(names(&asked.read().unwrap()), ["one", "other"]);
     // One that is nowhere is spelt wrongly, whatever else its parameter makes of it.
     let parameters = Parameters { lists: vec![("n".into(), "bench,bnech".into())], ..Parameters::default() };
     let places = vec![place("one"), place("other")];
     let asked = Question { parameters, places, ..question(&["./{n}", "./{n}"]) };
-    assert!(matches!(asked.read(), Err(Unfit::Usage(message)) if message.contains("./bnech")));
+    assert!(usage(asked.read().map(drop)).contains("./bnech"));
     // Nothing is made by looking whether an output can be.
     let output = folder.path().join("link");
     std::os::unix::fs::symlink(folder.path().join("target"), &output).unwrap();

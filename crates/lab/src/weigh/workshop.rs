@@ -68,6 +68,7 @@ pub(super) struct Workshop {
     launcher: Option<Launcher>,
     /// Commands whose setup came to its end: those have something to clean up.
     set_up: Vec<usize>,
+    pub(super) layout: u32,
     /// Timed runs of each command so far.
     pub(super) runs: Vec<u64>,
     /// The command that failed in a warm-up run, and how.
@@ -106,6 +107,7 @@ impl Workshop {
             counted: asked.contains(&Quantity::Instructions) || asked.contains(&Quantity::Cycles),
             launcher: None,
             set_up: Vec::new(),
+            layout: 0,
             inputs: Inputs::default(),
             spoiled: None,
             expected: None,
@@ -115,6 +117,7 @@ impl Workshop {
 
     /// Does what is done once: starts the launcher, sets up each command, and warms it up.
     pub(super) fn open(&mut self) -> Result<(), Unfit> {
+        self.layout = 0;
         if self.launcher.is_some() {
             return Ok(());
         }
@@ -139,7 +142,7 @@ impl Workshop {
         for number in 0..self.warmup {
             for place in 0..self.commands.len() {
                 let iteration = format!("warmup-{number}");
-                let wrong = match self.run(place, 0, Some(&iteration), &mut |_, _| {}) {
+                let wrong = match self.run(place, Some(&iteration), &mut |_, _| {}) {
                     Ok(launched) => self.failure(&launched, ""),
                     Err(Failure::Machine(fault)) => return Err(fault.into()),
                     Err(Failure::Wrong(wrong)) => Some(wrong),
@@ -158,7 +161,7 @@ impl Workshop {
     fn hook(&mut self, place: usize, kind: &str, line: &str, yields: bool) -> Result<(), Unfit> {
         let usual = [Shell::USUAL.to_owned()];
         let shell = self.shell.as_deref().unwrap_or(&usual);
-        let words: Vec<String> = shell.iter().cloned().chain(["-c".into(), line.to_owned()]).collect();
+        let words = program::read_by(shell, line);
         let command = &self.commands[place];
         let (output, errors) = match command.output {
             Output::Inherit => (Sink::Inherit, Sink::Inherit),
@@ -220,7 +223,6 @@ impl Workshop {
     pub(super) fn run(
         &mut self,
         place: usize,
-        layout: u32,
         iteration: Option<&str>,
         heard: &mut dyn FnMut(Stream, &[u8]),
     ) -> Result<Launched, Failure> {
@@ -229,6 +231,7 @@ impl Workshop {
         if let Some(prepare) = prepare {
             self.hook(place, "preparation", &prepare, true).map_err(wrong)?;
         }
+        let layout = self.layout;
         let command = &self.commands[place];
         // Only what is checked is looked at.
         let is_examined = iteration.is_none() && (self.same_output || self.check.is_some());
@@ -285,7 +288,7 @@ impl Workshop {
         }
     }
 
-    pub(super) fn check(&mut self, variant: VariantIndex, layout: u32) -> Result<Seen, Failure> {
+    pub(super) fn checked(&mut self, variant: VariantIndex) -> Result<Seen, Failure> {
         let Some(place) = Some(variant.place()).filter(|&place| place < self.commands.len()) else {
             return self.check_planted();
         };
@@ -294,7 +297,7 @@ impl Workshop {
         }
         let most = if self.check.is_some() { written::CHECKED } else { written::COMPARED };
         let (mut written, mut errors) = (Written::of_at_most(most), Vec::new());
-        let launched = self.run(place, layout, None, &mut |stream, part| match stream {
+        let launched = self.run(place, None, &mut |stream, part| match stream {
             Stream::Output => written.add(part),
             Stream::Errors => {
                 errors.extend_from_slice(part);
@@ -370,6 +373,7 @@ impl Workshop {
     /// What a start costs: the least of some. It is in every figure.
     pub(super) fn starts(&mut self) -> Result<Vec<Finding>, Fault> {
         const STARTS: u32 = 20;
+        let shell = self.shell.clone();
         let (program, path) = Launcher::empty_program()?;
         let mut least = |words: &[String], program: Option<&CString>| -> Result<Picoseconds, Fault> {
             let mut launch = self.launch(0, words, (Sink::Null, Sink::Null), Vec::new())?;
@@ -385,17 +389,8 @@ impl Workshop {
         let empty = least(&["tenbin".to_owned()], Some(&path))?;
         let mut sentence =
             format!("A program that ends at once takes at least {empty} here from its start to its end");
-        if let Some(shell) = self.shell.clone() {
-            let mut least = |words: &[String]| -> Result<Picoseconds, Fault> {
-                let launch = self.launch(0, words, (Sink::Null, Sink::Null), Vec::new())?;
-                let mut least = Picoseconds(u64::MAX);
-                for _ in 0..STARTS {
-                    least = least.min(self.launcher()?.run(&launch, true, &mut |_, _| {})?.elapsed);
-                }
-                Ok(least)
-            };
-            let words: Vec<String> = shell.iter().cloned().chain(["-c".into(), ":".into()]).collect();
-            let shell_start = least(&words)?;
+        if let Some(shell) = shell {
+            let shell_start = least(&program::read_by(&shell, ":"), None)?;
             sentence.push_str(&format!(", and a shell that does nothing {shell_start}"));
         }
         drop(program);
@@ -420,8 +415,7 @@ impl Workshop {
         Ok(peak as f64)
     }
 
-    /// What was noticed so far.
-    pub(super) fn remarks(&mut self) -> Vec<Finding> {
+    pub(super) fn noticed(&mut self) -> Vec<Finding> {
         for (command, left) in self.commands.iter().zip(&self.left) {
             if *left > 0 {
                 self.remarks.push(Finding {

@@ -11,22 +11,20 @@ pub(super) const CHECKED: usize = 256 << 20;
 /// What a command wrote to standard output.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// Its beginning.
     pub(super) kept: Vec<u8>,
     /// So many bytes of it are kept.
     most: usize,
-    /// All of its bytes.
     length: u64,
     /// What [`hashed`] makes of all of them.
     hash: u64,
 }
 
 /// FNV-1a (Fowler, Noll, Vo) over bytes, after those before them that came to this hash.
-pub(super) fn hashed(before: Option<u64>, bytes: &[u8]) -> u64 {
+pub(crate) fn hashed(before: Option<u64>, bytes: impl IntoIterator<Item = u8>) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let start = before.unwrap_or(OFFSET);
-    bytes.iter().fold(start, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    bytes.into_iter().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
 }
 
 impl Written {
@@ -35,13 +33,12 @@ impl Written {
         Self { most, ..Self::default() }
     }
 
-    /// Whether all of it was kept.
     pub(super) fn is_whole(&self) -> bool {
         self.length == self.kept.len() as u64
     }
 
     pub(super) fn add(&mut self, part: &[u8]) {
-        self.hash = hashed((self.length > 0).then_some(self.hash), part);
+        self.hash = hashed((self.length > 0).then_some(self.hash), part.iter().copied());
         self.length += part.len() as u64;
         let room = self.most.saturating_sub(self.kept.len()).min(part.len());
         self.kept.extend_from_slice(&part[..room]);

@@ -51,7 +51,6 @@ pub const WORKERS_KEPT: &dyn Analysis = &Workers {
             how its code was compiled) is not in them: other processes of the same workers may find another ratio.",
 };
 
-#[derive(Debug)]
 struct Workers {
     name: &'static str,
     /// What is another one in each block, if anything is.

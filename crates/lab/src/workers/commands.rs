@@ -13,7 +13,6 @@ use crate::experiment::Failure;
 
 /// What starts a user's workers.
 pub(super) struct Commands {
-    /// The words of each, its program first.
     pub(super) words: Vec<Vec<String>>,
     /// The program of each, as it is seen from anywhere.
     pub(super) programs: Vec<PathBuf>,
@@ -21,7 +20,6 @@ pub(super) struct Commands {
     pub(super) folder: Option<PathBuf>,
     pub(super) cpu: Cpu,
     pub(super) within: Duration,
-    /// Whether they are started once.
     pub(super) kept: bool,
 }
 

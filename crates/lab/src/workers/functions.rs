@@ -212,7 +212,6 @@ impl Form {
 /// One side, compiled.
 #[derive(Debug, Default)]
 struct Side {
-    /// What is laid out.
     objects: Vec<Object>,
     /// What the linker is given after them.
     libraries: Vec<PathBuf>,
@@ -284,15 +283,14 @@ impl Linked {
         for (place, side) in functions.sides.iter().enumerate() {
             let flags =
                 if functions.flags.len() > 1 { functions.flags.get(place) } else { functions.flags.first() };
-            let flags = flags.map_or("", String::as_str);
-            let flags = words_of(flags)?;
+            let flags = words_of(flags.map_or("", String::as_str))?;
             let (own, mut options) = match functions.adopted {
                 Some(adopted) => adopted.side(side)?,
                 None => (side.clone(), Vec::new()),
             };
             options.extend(flags);
             let files: Vec<PathBuf> = adapter.iter().chain(&functions.callers).chain(&own).cloned().collect();
-            linked.add_in(&files, &options, functions.folders.get(place).map(PathBuf::as_path))?;
+            linked.add(&files, &options, functions.folders.get(place).map(PathBuf::as_path))?;
         }
         Ok(linked)
     }
@@ -305,13 +303,14 @@ impl Linked {
         Ok(path)
     }
 
-    /// Compiles one side, and links it once: what is missing is known before anything else is done.
-    pub(super) fn add(&mut self, files: &[PathBuf], flags: &[String]) -> Result<(), Unfit> {
-        self.add_in(files, flags, None)
-    }
-
-    /// As [`add`](Self::add), with the compiler in this folder.
-    fn add_in(&mut self, files: &[PathBuf], flags: &[String], folder: Option<&Path>) -> Result<(), Unfit> {
+    /// Compiles one side, in this folder or the current one, and links it once: what is missing is known
+    /// before anything else is done.
+    pub(super) fn add(
+        &mut self,
+        files: &[PathBuf],
+        flags: &[String],
+        folder: Option<&Path>,
+    ) -> Result<(), Unfit> {
         let mut side = Side { folder: folder.map(Path::to_owned), ..Side::default() };
         for (number, file) in files.iter().enumerate() {
             side.add(&self.workshop, file, &format!("{}-{number}", self.sides.len()), flags, folder)?;
@@ -403,8 +402,7 @@ impl Linked {
         words.extend(side.libraries.iter().map(|library| library.clone().into()));
         words.extend(["-lm", "-lpthread", "-ldl", "-Wl,-T"].map(OsString::from));
         words.push(script.clone().into());
-        let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-        self.workshop.ask("link with", &words)?;
+        self.workshop.ask(None, "link with", &words)?;
         fs::remove_file(&script).map_err(|error| Fault::system(format!("remove {}", script.display()), error))
     }
 }
@@ -471,7 +469,7 @@ impl Side {
                 // The compiler may stand elsewhere.
                 let file = std::path::absolute(file).map_err(|error| usage(error.to_string()))?;
                 words.extend(["-c".as_ref(), "-o".as_ref(), object.as_os_str(), file.as_os_str()]);
-                let compiled = workshop.ask_in(folder, "compile it with", &words);
+                let compiled = workshop.ask(folder, "compile it with", &words);
                 compiled.map_err(|fault| usage(fault.to_string()))?;
             }
             Some(Form::Rust) => self.rust(workshop, file, name, &object)?,
@@ -551,8 +549,7 @@ impl Side {
             words.push(name.clone());
         }
         words.extend(self.archives.iter().map(|archive| archive.clone().into()));
-        let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-        self.gathered = workshop.ask("gather with", &words).is_ok().then_some(gathered);
+        self.gathered = workshop.ask(None, "gather with", &words).is_ok().then_some(gathered);
         Ok(())
     }
 }

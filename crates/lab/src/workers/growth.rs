@@ -93,7 +93,6 @@ pub(super) fn growth(worker: &mut Worker, number: usize, word: String) -> Result
 struct Least {
     /// By the worker's clock.
     elapsed: Picoseconds,
-    /// Around that, by ours.
     around: Picoseconds,
 }
 

@@ -32,34 +32,32 @@ struct Dialect {
     kinds: &'static [Kind],
 }
 
-/// Registers that can stand for each other: each spelling is one register's at the same place of all.
-struct Kind(&'static [&'static [&'static str]]);
+/// Registers that can stand for each other, a line of names for each spelling: one register's stand at the
+/// same place of all.
+struct Kind(&'static [&'static str]);
+
+impl Kind {
+    fn spellings(&self) -> Vec<Vec<&'static str>> {
+        self.0.iter().map(|names| names.split(' ').collect()).collect()
+    }
+}
 
 const X86_64: Dialect = Dialect {
     frame: include_str!("instructions/x86_64.S"),
     addition: "add rax, rbx",
     kinds: &[
         Kind(&[
-            &["rax", "rcx", "rdx", "rbx", "rbp", "r8", "r9", "r10", "r11", "r12", "r13"],
-            &["eax", "ecx", "edx", "ebx", "ebp", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d"],
-            &["ax", "cx", "dx", "bx", "bp", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w"],
-            &["al", "cl", "dl", "bl", "bpl", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b"],
+            "rax rcx rdx rbx rbp r8 r9 r10 r11 r12 r13",
+            "eax ecx edx ebx ebp r8d r9d r10d r11d r12d r13d",
+            "ax cx dx bx bp r8w r9w r10w r11w r12w r13w",
+            "al cl dl bl bpl r8b r9b r10b r11b r12b r13b",
         ]),
         Kind(&[
-            &[
-                "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-                "xmm11", "xmm12", "xmm13",
-            ],
-            &[
-                "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10",
-                "ymm11", "ymm12", "ymm13",
-            ],
-            &[
-                "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10",
-                "zmm11", "zmm12", "zmm13",
-            ],
+            "xmm0 xmm1 xmm2 xmm3 xmm4 xmm5 xmm6 xmm7 xmm8 xmm9 xmm10 xmm11 xmm12 xmm13",
+            "ymm0 ymm1 ymm2 ymm3 ymm4 ymm5 ymm6 ymm7 ymm8 ymm9 ymm10 ymm11 ymm12 ymm13",
+            "zmm0 zmm1 zmm2 zmm3 zmm4 zmm5 zmm6 zmm7 zmm8 zmm9 zmm10 zmm11 zmm12 zmm13",
         ]),
-        Kind(&[&["mm0", "mm1", "mm2", "mm3", "mm4", "mm5", "mm6", "mm7"]]),
+        Kind(&["mm0 mm1 mm2 mm3 mm4 mm5 mm6 mm7"]),
     ],
 };
 
@@ -68,32 +66,14 @@ const AARCH64: Dialect = Dialect {
     addition: "add x0, x0, x1",
     kinds: &[
         Kind(&[
-            &[
-                "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
-                "x14", "x15",
-            ],
-            &[
-                "w0", "w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12", "w13",
-                "w14", "w15",
-            ],
+            "x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15",
+            "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 w10 w11 w12 w13 w14 w15",
         ]),
         Kind(&[
-            &[
-                "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21",
-                "v22", "v23",
-            ],
-            &[
-                "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "q16", "q17", "q18", "q19", "q20", "q21",
-                "q22", "q23",
-            ],
-            &[
-                "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d16", "d17", "d18", "d19", "d20", "d21",
-                "d22", "d23",
-            ],
-            &[
-                "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s16", "s17", "s18", "s19", "s20", "s21",
-                "s22", "s23",
-            ],
+            "v0 v1 v2 v3 v4 v5 v6 v7 v16 v17 v18 v19 v20 v21 v22 v23",
+            "q0 q1 q2 q3 q4 q5 q6 q7 q16 q17 q18 q19 q20 q21 q22 q23",
+            "d0 d1 d2 d3 d4 d5 d6 d7 d16 d17 d18 d19 d20 d21 d22 d23",
+            "s0 s1 s2 s3 s4 s5 s6 s7 s16 s17 s18 s19 s20 s21 s22 s23",
         ]),
     ],
 };
@@ -102,10 +82,8 @@ const RISCV64: Dialect = Dialect {
     frame: include_str!("instructions/riscv64.S"),
     addition: "add a0, a0, a1",
     kinds: &[
-        Kind(&[&["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3", "t4", "t5", "t6"]]),
-        Kind(&[&[
-            "fa0", "fa1", "fa2", "fa3", "fa4", "fa5", "fa6", "fa7", "ft0", "ft1", "ft2", "ft3", "ft4", "ft5",
-        ]]),
+        Kind(&["a0 a1 a2 a3 a4 a5 a6 a7 t0 t1 t2 t3 t4 t5 t6"]),
+        Kind(&["fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7 ft0 ft1 ft2 ft3 ft4 ft5"]),
     ],
 };
 
@@ -156,21 +134,22 @@ fn renamed(dialect: &Dialect, typed: &str) -> Vec<String> {
     let first = operands.split([',', ';']).next().unwrap_or_default().trim();
     let first = first.split(['.', '{']).next().unwrap_or_default().trim();
     let place = dialect.kinds.iter().find_map(|kind| {
-        let spelling = kind.0.iter().position(|names| names.contains(&first))?;
-        Some((kind, spelling))
+        let spellings = kind.spellings();
+        let own = spellings.iter().position(|names| names.contains(&first))?;
+        Some((spellings, own))
     });
-    let Some((kind, spelling)) = place else { return vec![typed.to_owned()] };
-    let number = |name: &str| kind.0.iter().find_map(|names| names.iter().position(|known| *known == name));
+    let Some((spellings, own)) = place else { return vec![typed.to_owned()] };
+    let number =
+        |name: &str| spellings.iter().find_map(|names| names.iter().position(|known| *known == name));
     // A register that is read in another name stays what it is for all of them.
     let read: Vec<usize> = names().filter(|name| *name != first).filter_map(number).collect();
     if number(first).is_some_and(|own| read.contains(&own)) {
         return vec![typed.to_owned()];
     }
-    let others = (0..kind.0[spelling].len()).filter(|number| !read.contains(number));
-    others.map(|number| replaced(line, first, kind.0[spelling][number])).collect()
+    let others = spellings[own].iter().enumerate().filter(|(number, _)| !read.contains(number));
+    others.map(|(_, name)| replaced(line, first, name)).collect()
 }
 
-/// The line with a whole name replaced by another.
 fn replaced(line: &str, name: &str, by: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
@@ -217,7 +196,8 @@ mod tests {
             let Dialect { frame, kinds, .. } = dialect(architecture);
             assert!(frame.contains("{init}") && frame.contains("{body}"));
             for kind in *kinds {
-                assert!(kind.0.iter().all(|names| names.len() == kind.0[0].len()), "{architecture:?}");
+                let spellings = kind.spellings();
+                assert!(spellings.iter().all(|it| it.len() == spellings[0].len()), "{architecture:?}");
             }
         }
     }

@@ -28,7 +28,6 @@ pub(super) struct Object {
     pub(super) sections: Vec<String>,
 }
 
-/// The script of the layout of this number.
 pub(super) fn script(objects: &[Object], number: u64) -> String {
     let mut random = Pcg64Mcg::seed_from_u64(number);
     let mut sections: Vec<(&str, &str)> = Vec::new();

@@ -7,10 +7,9 @@ use tenbin_model::{Cpu, VariantIndex};
 use super::growth::growth;
 use super::worker::{Work, Worker};
 use crate::experiment::{Apparatus, Failure, Seen};
+use crate::workload::command::seen;
 
-/// What starts workers.
 pub(super) trait Source {
-    /// Starts the worker at `place`; in `layout`, where it can be laid out.
     fn start(&mut self, place: usize, layout: u32) -> Result<Worker, Failure>;
 
     /// Whether a worker is started anew for each block, in a layout of its own.
@@ -23,13 +22,11 @@ pub(super) trait Source {
 /// What a variant is: something that a worker can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Which worker.
     pub(super) place: usize,
     /// Its own number for it.
     pub(super) number: usize,
 }
 
-/// All workers of a question.
 pub(super) struct Members {
     pub(super) source: Box<dyn Source>,
     /// By variant, those that are wrong on purpose last.
@@ -46,6 +43,8 @@ pub(super) struct Members {
     epochs: u64,
     /// Whether hardware counts, as far as that was asked for.
     pub(super) counted: bool,
+    /// Whether times mean something here.
+    pub(super) timed: bool,
 }
 
 /// Operations that a check has done, one call after the other: what came of them is the same for all.
@@ -64,6 +63,7 @@ impl Members {
             expected: vec![None; places.div_ceil(together.max(1))],
             epochs: 0,
             counted: false,
+            timed: false,
         }
     }
 
@@ -96,18 +96,8 @@ impl Members {
             .collect()
     }
 
-    fn check(&mut self, variant: VariantIndex, timed: bool) -> Result<Seen, Failure> {
-        let part = self.parts[variant.place()];
-        let seen = self.seen(part, timed);
-        if self.source.is_laid_anew() {
-            // What was made wrong on purpose stays so for as long as its process lives.
-            self.workers[part.place] = None;
-        }
-        seen
-    }
-
     /// Whether what a variant does is what it has to do.
-    fn seen(&mut self, part: Part, timed: bool) -> Result<Seen, Failure> {
+    fn seen(&mut self, part: Part) -> Result<Seen, Failure> {
         let evidence = self.sample(part)?;
         let expected = &mut self.expected[part.place / self.together.max(1)];
         let seen = match expected {
@@ -127,6 +117,7 @@ impl Members {
         if let Some(difference) = seen {
             return Ok(Seen::Broken(difference));
         }
+        let timed = self.timed;
         let worker = self.worker(part.place)?;
         match worker.check(part.number)? {
             Seen::Met(word) if timed => growth(worker, part.number, word),
@@ -134,7 +125,7 @@ impl Members {
         }
     }
 
-    fn epoch(&mut self, variant: VariantIndex, operations: u64) -> Result<Lap, Failure> {
+    fn timed(&mut self, variant: VariantIndex, operations: u64) -> Result<Lap, Failure> {
         let part = self.parts[variant.place()];
         let (cpu, counted, is_runner) = (self.cpu, self.counted, self.source.is_runner());
         let worker = self.worker(part.place)?;
@@ -155,36 +146,29 @@ impl Members {
     }
 }
 
-/// One stretch of a cell of workers.
-pub(super) struct Fixture {
-    pub(super) members: std::rc::Rc<std::cell::RefCell<Members>>,
-    /// Whether times mean something here.
-    pub(super) timed: bool,
-}
-
-impl Apparatus for Fixture {
+impl Apparatus for Members {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
-        match self.members.borrow_mut().check(variant, self.timed) {
-            Ok(seen) => Ok(seen),
-            Err(Failure::Machine(fault)) => Err(fault),
-            Err(Failure::Wrong(seen)) => Ok(Seen::Broken(seen)),
+        let part = self.parts[variant.place()];
+        let checked = self.seen(part);
+        if self.source.is_laid_anew() {
+            // What was made wrong on purpose stays so for as long as its process lives.
+            self.workers[part.place] = None;
         }
+        seen(checked)
     }
 
     fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        let mut members = self.members.borrow_mut();
-        let number = members.epochs + 1;
-        members.epoch(variant, iterations).map_err(|failure| match failure {
+        let number = self.epochs + 1;
+        self.timed(variant, iterations).map_err(|failure| match failure {
             Failure::Wrong(wrong) => Failure::Wrong(format!("{wrong}, in epoch {number}")),
             fault @ Failure::Machine(_) => fault,
         })
     }
 
     fn shift(&mut self, layout: u32) {
-        let mut members = self.members.borrow_mut();
-        if members.source.is_laid_anew() {
-            members.layout = layout;
-            members.workers.iter_mut().for_each(|worker| *worker = None);
+        if self.source.is_laid_anew() {
+            self.layout = layout;
+            self.workers.iter_mut().for_each(|worker| *worker = None);
         }
     }
 }

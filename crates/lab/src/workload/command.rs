@@ -34,7 +34,6 @@ pub(crate) fn program(name: &str, needed: &str, package: &str) -> Result<PathBuf
     })
 }
 
-/// One run of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     program: PathBuf,
@@ -67,9 +66,7 @@ impl Step {
             environment: variables.collect::<Result<_, _>>()?,
         })
     }
-}
 
-impl Step {
     /// A run of a command in the current folder.
     ///
     /// # Errors
@@ -86,8 +83,6 @@ fn text_of(bytes: &[u8]) -> Result<CString, Fault> {
         .map_err(|error| Fault::system(format!("hand over `{}`", String::from_utf8_lossy(bytes)), error))
 }
 
-/// Who starts programs.
-#[derive(Debug)]
 pub(crate) struct Runner {
     launcher: Launcher,
     cpus: Vec<Cpu>,
@@ -192,7 +187,6 @@ pub(crate) fn unfit(failure: Failure) -> Unfit {
 pub(crate) struct Tally(Vec<(VariantIndex, u64, Lap)>);
 
 impl Tally {
-    /// Counts an epoch.
     pub(crate) fn count(&mut self, variant: VariantIndex, iterations: u64, lap: &Lap) {
         if !self.0.iter().any(|(known, ..)| *known == variant) {
             self.0.push((variant, 0, Lap::default()));
@@ -247,7 +241,8 @@ pub(crate) fn once<A: Apparatus + 'static>(
     }
 }
 
-struct Shared<A>(Rc<RefCell<A>>);
+/// An apparatus that is set up once for all stretches.
+pub(crate) struct Shared<A>(pub(crate) Rc<RefCell<A>>);
 
 impl<A: Apparatus> Apparatus for Shared<A> {
     fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
@@ -268,5 +263,9 @@ impl<A: Apparatus> Apparatus for Shared<A> {
 
     fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
         self.0.borrow_mut().findings()
+    }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        self.0.borrow_mut().remarks()
     }
 }

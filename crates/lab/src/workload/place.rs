@@ -16,7 +16,6 @@ const MEMORY: &str = "/dev/shm";
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// The two folders, gone with this or with this process.
-#[derive(Debug)]
 pub(crate) struct Places {
     /// In the file system that is asked about.
     pub(crate) here: Folder,
@@ -24,7 +23,6 @@ pub(crate) struct Places {
     pub(crate) memory: Folder,
 }
 
-/// A file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mount {
     kind: String,

@@ -39,8 +39,6 @@ pub(crate) enum Origin {
     Lent { objects: PathBuf, pair: Pair },
 }
 
-/// A repository with a work tree.
-#[derive(Debug)]
 pub(crate) struct Repository {
     git: PathBuf,
     root: PathBuf,
@@ -117,7 +115,6 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Where its work tree is.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

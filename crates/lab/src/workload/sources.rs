@@ -11,7 +11,6 @@ use std::path::Path;
 
 use tenbin_metal::Fault;
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Revision {
     From,

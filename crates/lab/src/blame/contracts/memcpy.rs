@@ -11,7 +11,6 @@ use crate::blame::contract::{Aspect, Clause, Condition, Contract, Says, Specific
 use crate::blame::listed::listed;
 use crate::blame::wire::{Reader, Writer};
 
-/// What the function is called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::blame) struct Regions {
     pub(in crate::blame) n: i32,
@@ -39,7 +38,6 @@ impl Regions {
 /// What came of a call that returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::blame) struct Copied {
-    /// Whether `to` was returned.
     pub(in crate::blame) returned: bool,
     /// Whether memory around the regions was written to.
     pub(in crate::blame) outside: bool,

@@ -8,7 +8,6 @@ use crate::blame::contract::{Aspect, Clause, Condition, Contract, Says, Specific
 use crate::blame::listed::listed;
 use crate::blame::wire::{Reader, Writer};
 
-/// What the function is called with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::blame) struct People {
     pub(in crate::blame) ages: Vec<i32>,
@@ -58,7 +57,6 @@ pub(in crate::blame) struct Sorted {
 }
 
 impl Sorted {
-    /// Whether every person is there once.
     fn complete(&self) -> bool {
         let mut places = self.places.clone();
         places.sort_unstable();

@@ -11,7 +11,6 @@ pub(super) struct Stamp {
     pub(super) decimals: u8,
 }
 
-/// What a stamp counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StampKind {
     /// The line before (`-r`).
@@ -54,9 +53,7 @@ const DAY: u64 = 86_400 * SECOND;
 pub(super) struct Clock {
     /// What its stamps count from, as the first one has it; others are no stamps.
     pub(super) kind: Option<StampKind>,
-    /// The first time.
     pub(super) first: u64,
-    /// The latest time.
     pub(super) latest: u64,
     /// The largest number of decimals of a stamp.
     pub(super) decimals: u8,
@@ -68,7 +65,6 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The time of a stamp.
     pub(super) fn time(&mut self, stamp: Stamp) -> Option<u64> {
         let begins = self.kind.is_none();
         let mut stamp = stamp;

@@ -2,24 +2,21 @@
 //! it (`src/strace.c` and `src/syscall.c`, releases 6.1 to 7.2).
 
 use super::clock::{Stamp, number, seconds};
+use crate::ending::SIGNALS;
 
 /// The largest number that Linux gives a thread (`PID_MAX_LIMIT` on 64 bits); a larger one is seconds.
 const LARGEST_THREAD: u64 = 1 << 22;
 
-/// A line, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<'a> {
     /// The thread that it is of, where it says so.
     pub(super) thread: Option<u32>,
     /// The name of that thread (`-Y`).
     pub(super) name: Option<&'a [u8]>,
-    /// When it was begun.
     pub(super) stamp: Option<Stamp>,
-    /// What happened.
     pub(super) event: Event<'a>,
 }
 
-/// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event<'a> {
     /// `read(3, "", 10) = 0 <0.000010>`.
@@ -44,7 +41,6 @@ pub(super) enum Event<'a> {
     Other(&'a [u8]),
 }
 
-/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Returned {
     /// Whether it did, and well.
@@ -149,9 +145,8 @@ fn bracketed(line: &[u8]) -> Option<Prefix<'_>> {
         b'<' => named(behind)?,
         _ => (None, 0),
     };
-    (behind.get(length) == Some(&b']'))
-        .then(|| (u32::try_from(thread).ok(), name, 5 + spaces + digits + length + 1, 1))
-        .and_then(|(thread, name, length, spaces)| Some((thread?, name, length, spaces)))
+    let thread = u32::try_from(thread).ok()?;
+    (behind.get(length) == Some(&b']')).then_some((thread, name, 5 + spaces + digits + length + 1, 1))
 }
 
 /// `123   ` and `123<sh> `, in a file that strace wrote itself.
@@ -249,21 +244,15 @@ fn note(text: &[u8]) -> Option<Event<'_>> {
     Some(attached().map_or(Event::Note, |thread| Event::Attached { thread }))
 }
 
-/// The numbers of signal(7) on x86, Arm and RISC-V; strace names real-time signals `SIGRTMIN`, `SIGRT_1` ….
+/// The number of a signal; strace names real-time signals `SIGRTMIN`, `SIGRT_1` ….
 fn signal_number(name: &[u8]) -> Option<u64> {
-    const NAMES: [&str; 31] = [
-        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
-        "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
-        "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
-    ];
-    let name = name.strip_prefix(b"SIG")?;
-    if name == b"RTMIN" {
+    if name == b"SIGRTMIN" {
         return Some(32);
     }
-    if let Some(nth) = name.strip_prefix(b"RT_") {
+    if let Some(nth) = name.strip_prefix(b"SIGRT_") {
         return number(nth).map(|(nth, _)| 32 + nth).filter(|&number| number <= 64);
     }
-    NAMES.iter().zip(1..).find(|(known, _)| known.as_bytes() == name).map(|(_, number)| number)
+    SIGNALS.split(' ').zip(1..).find(|(known, _)| known.as_bytes() == name).map(|(_, number)| number)
 }
 
 /// Bytes at which [`returned`] stops.

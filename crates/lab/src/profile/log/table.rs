@@ -5,32 +5,23 @@ use tenbin_model::words::and;
 
 use super::clock::{number, seconds};
 
-/// A column.
+/// A column, by its title in [`TITLES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// `% time`.
     Percent,
-    /// `seconds`: in the kernel on a CPU, or with `-w` from begin to end.
+    /// In the kernel on a CPU, or with `-w` from begin to end.
     Seconds,
-    /// `usecs/call`.
     Average,
-    /// `shortest`.
     Shortest,
-    /// `longest`.
     Longest,
-    /// `calls`.
     Calls,
-    /// `errors`, of which none is written as nothing.
+    /// None is written as nothing.
     Errors,
-    /// `syscall`.
     Name,
-    /// `wall-total`, from begin to end (since 7.1).
+    /// From begin to end (since 7.1).
     WallTotal,
-    /// `wall-avg`.
     WallAverage,
-    /// `wall-min`.
     WallShortest,
-    /// `wall-max`.
     WallLongest,
 }
 
@@ -68,11 +59,8 @@ pub(super) struct Row {
 /// The tables of a file: a table for each kind of system calls that the command made (64 bits, 32 bits).
 #[derive(Default)]
 pub(super) struct Tables {
-    /// The columns of the last one.
     pub(super) columns: Vec<Column>,
-    /// What is in all of them.
     pub(super) rows: Vec<Row>,
-    /// Tables that were begun.
     pub(super) begun: u64,
     /// Tables of which the last row, their sum, is there.
     pub(super) ended: u64,
@@ -85,7 +73,6 @@ impl Tables {
         self.within
     }
 
-    /// Whether this column is there.
     pub(super) fn has(&self, column: Column) -> bool {
         self.columns.contains(&column)
     }
@@ -100,7 +87,6 @@ impl Tables {
         self.has(Column::Seconds) || (self.has(Column::Average) && self.has(Column::Calls))
     }
 
-    /// The titles of the columns, as a list.
     pub(super) fn titles(&self) -> String {
         and(self.columns.iter().map(|column| {
             let title = TITLES.iter().find(|(_, known)| known == column).map_or(&b""[..], |(title, _)| title);
@@ -126,7 +112,6 @@ impl Tables {
         self.within && (rules || self.row(line)) || heads
     }
 
-    /// Whether a line is a head.
     fn begins(&mut self, line: &[u8]) -> bool {
         if line.len() > 200 {
             return false;
@@ -198,10 +183,9 @@ impl Tables {
         if !is_name {
             return false;
         }
-        let place = self.rows.iter().position(|known| known.name == row.name);
-        match place {
-            Some(place) => {
-                let known = &mut self.rows[place];
+        let is_full = self.rows.len() == ROWS;
+        match self.rows.iter_mut().find(|known| known.name == row.name) {
+            Some(known) => {
                 known.calls = known.calls.saturating_add(row.calls);
                 known.errors = known.errors.saturating_add(row.errors);
                 known.seconds = known.seconds.saturating_add(row.seconds);
@@ -209,7 +193,7 @@ impl Tables {
                 known.longest = known.longest.max(row.longest);
                 known.wall_longest = known.wall_longest.max(row.wall_longest);
             }
-            None if self.rows.len() == ROWS => return false,
+            None if is_full => return false,
             None => self.rows.push(row),
         }
         true

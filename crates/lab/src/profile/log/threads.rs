@@ -11,12 +11,10 @@ const ALIVE: usize = 1 << 16;
 /// How many threads may be known that have not said anything yet.
 const EXPECTED: usize = 1 << 12;
 
-/// A thread of the log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
     /// Its number; 0 where the log does not say.
     pub(super) number: u32,
-    /// Its process.
     pub(super) process: u32,
     /// Its name, as far as that is known.
     pub(super) name: String,
@@ -34,16 +32,12 @@ pub(super) struct Thread {
     pub(super) in_waits: u64,
     /// The longest time between two calls.
     pub(super) longest_between: u64,
-    /// The call that it is in.
     pub(super) pending: Option<Pending>,
 }
 
-/// A call that has not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pending {
-    /// Its place in the table of calls.
     pub(super) call: usize,
-    /// When it began.
     pub(super) begin: Option<u64>,
     /// In which line.
     pub(super) line: u64,
@@ -65,11 +59,8 @@ pub(super) struct Threads {
     alive: Vec<Thread>,
     places: FxHashMap<u32, usize>,
     expected: FxHashMap<u32, Expected>,
-    /// How many there were.
     pub(super) begun: u64,
-    /// The number of the first thread.
     pub(super) first: Option<u32>,
-    /// Whether lines name their threads.
     pub(super) named: bool,
     /// Threads that are no longer followed, and whose end was not seen.
     pub(super) given_up: Vec<Thread>,

@@ -7,6 +7,7 @@ use super::clock::StampKind;
 use super::table::{Row, Tables};
 use super::threads::Thread;
 use super::{LISTED, Log, USER_CODE, Unread};
+use crate::profile::blank;
 
 impl Log {
     pub(super) fn profile(mut self) -> Result<Profile, Unread> {
@@ -60,7 +61,7 @@ impl Log {
             .into_iter()
             .filter(|call| call.count + call.in_flight > 0)
             .map(|call| Activity {
-                kind: if call.waits { Kind::Wait } else { Kind::Call },
+                count: call.count,
                 total: Picoseconds::from_nanos(if times {
                     call.total.saturating_add(call.in_flight_total)
                 } else {
@@ -70,15 +71,14 @@ impl Log {
                 longest: Picoseconds::from_nanos(call.longest),
                 histogram: call.histogram,
                 in_flight: call.in_flight,
-                ..activity(call.name, call.count)
+                ..blank(&call.name, if call.waits { Kind::Wait } else { Kind::Call })
             })
             .collect();
         if self.knows_between() {
             activities.push(Activity {
-                kind: Kind::User,
                 total: Picoseconds::from_nanos(self.between),
                 longest: Picoseconds::from_nanos(self.longest_between),
-                ..activity(USER_CODE.into(), 0)
+                ..blank(USER_CODE, Kind::User)
             });
         }
         sort(&mut activities);
@@ -145,7 +145,7 @@ fn of_row(row: &Row, tables: &Tables, splits: bool) -> Activity {
     let total = Picoseconds::from_nanos(total);
     let on_cpu = Picoseconds::from_nanos(row.seconds).min(total);
     Activity {
-        kind: Kind::of_call(&row.name),
+        count: row.calls,
         errors: row.errors,
         total,
         split: splits.then(|| Split {
@@ -154,22 +154,7 @@ fn of_row(row: &Row, tables: &Tables, splits: bool) -> Activity {
             blocked: total.saturating_sub(on_cpu),
         }),
         longest: Picoseconds::from_nanos(longest),
-        ..activity(row.name.clone(), row.calls)
-    }
-}
-
-fn activity(name: String, count: u64) -> Activity {
-    Activity {
-        name,
-        kind: Kind::Call,
-        count,
-        errors: 0,
-        total: Picoseconds::ZERO,
-        split: None,
-        longest: Picoseconds::ZERO,
-        histogram: Vec::new(),
-        wakers: Vec::new(),
-        in_flight: 0,
+        ..blank(&row.name, Kind::of_call(&row.name))
     }
 }
 

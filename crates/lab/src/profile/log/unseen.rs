@@ -6,6 +6,9 @@ use super::Log;
 use super::clock::StampKind;
 use super::table::Column;
 
+const STOPS: &str = "strace stops a command twice in each call, and its times contain that: short calls take \
+                     tens of times as long as without it.";
+
 impl Log {
     /// What is not in this log, or could not be read.
     pub(super) fn unseen(&self) -> Vec<String> {
@@ -56,11 +59,7 @@ impl Log {
             ),
         }
         if self.times {
-            unseen.push(
-                "strace stops a command twice in each call, and its times contain that: short calls take tens \
-                 of times as long as without it."
-                    .into(),
-            );
+            unseen.push(STOPS.into());
             unseen.push(
                 "Whether a thread was on a CPU in a call is not in the log: of threads, calls that wait for \
                  others (as `poll`) are taken for blocked, and all others for time in the kernel."
@@ -116,16 +115,13 @@ impl Log {
         Some(format!("{lines} {cut}").trim_end().into())
     }
 
-    /// What is not in a table.
     pub(super) fn unseen_in_table(&self) -> Vec<String> {
         let tables = &self.tables;
         let mut unseen = vec![
             "A table of strace has sums: when calls were made, by which thread, and what was between them is \
              not in it (`strace -f -T -ttt -o LOG COMMAND` writes a log)."
                 .to_string(),
-            "strace stops a command twice in each call, and its times contain that: short calls take tens of \
-             times as long as without it."
-                .into(),
+            STOPS.into(),
         ];
         if !tables.has_wall() {
             unseen.push(

@@ -4,7 +4,6 @@ use super::*;
 
 const MS: u64 = 1_000_000;
 
-/// A thread of this number.
 fn seen(thread: u32, place: Where, on_cpu: u64, queued: u64) -> Seen {
     let scheduled = Some((on_cpu, queued));
     Seen { process: 1, thread, began: 7, name: "it".into(), place, scheduled, ticks: (0, 0) }

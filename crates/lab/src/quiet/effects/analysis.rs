@@ -7,13 +7,13 @@ use tenbin_document::interval::show;
 use tenbin_document::{Document, Table};
 use tenbin_model::unit::three_digits;
 use tenbin_model::words::{comma, percent};
-use tenbin_model::{Answer, Cell, Finding, Interval, Machine, Picoseconds, Trial, VariantIndex, Verdict};
+use tenbin_model::{Answer, Cell, Finding, Interval, Machine, Trial, VariantIndex, Verdict};
 use tenbin_stats::order::Ordered;
 use tenbin_stats::sign;
 
 use super::{WITH, WITHOUT};
+use crate::environment::median;
 
-#[derive(Debug)]
 pub(super) struct Effects;
 
 impl Analysis for Effects {
@@ -55,13 +55,6 @@ impl Analysis for Effects {
         view.table(table(trial, &answers));
         Judged { answers, findings, view }
     }
-}
-
-/// The middle of a variant's times for one turn.
-fn median(cell: &Cell, variant: VariantIndex) -> Option<Picoseconds> {
-    let times = cell.samples.iter().filter(|sample| sample.variant == variant);
-    let times = times.map(|sample| sample.elapsed.0 as f64 / sample.iterations.max(1) as f64);
-    Some(Picoseconds(Ordered::new(times.collect())?.median() as u64))
 }
 
 /// What is known of the time. None where it is refused.
@@ -166,7 +159,7 @@ fn findings(trial: &Trial, answers: &[Answer]) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use tenbin_analysis::specimen;
-    use tenbin_model::{Ended, Machine, Quantity};
+    use tenbin_model::{Ended, Machine, Picoseconds, Quantity};
 
     use super::*;
 

@@ -5,19 +5,39 @@ use tenbin_model::{Ended, Machine, Quantity, Trial, Verdict};
 use super::*;
 use crate::weigh::{COMMANDS, Question};
 
+/// What is said of two commands above `start` that are weighed by this quantity, of samples by block and
+/// variant.
+fn judged(quantity: Quantity, samples: impl IntoIterator<Item = (u32, usize, Sample)>) -> Answer {
+    let asked = Question {
+        commands: vec!["true a".into(), "true b".into()],
+        above: Some("true".into()),
+        quantities: vec![quantity],
+        ..Question::default()
+    };
+    let weighing = asked.read().unwrap();
+    let samples = samples.into_iter().zip(0..).map(|((block, variant, sample), order)| Sample {
+        order,
+        block,
+        variant: VariantIndex::from(variant),
+        iterations: 1,
+        ..sample
+    });
+    let cell = Cell {
+        ended: Some(Ended::Budget),
+        samples: samples.collect(),
+        ..Cell::unmeasured(weighing.arrangement.clone())
+    };
+    let trial =
+        Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
+    COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0)
+}
+
 /// What two commands are said to need above `start`, measured on a machine that is made up: `work` is what
 /// each of them needs beyond a start of 20 ms, in milliseconds. Each run varies by half a millisecond, and
 /// one of twenty is held up by 30 ms.
 fn weighed(work: [f64; 2], blocks: u32, seed: u64) -> Answer {
-    let asked = Question {
-        commands: vec!["true a".into(), "true b".into()],
-        above: Some("true".into()),
-        quantities: vec![Quantity::WallTime],
-        ..Question::default()
-    };
-    let weighing = asked.read().unwrap();
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let mut samples: Vec<Sample> = Vec::new();
+    let mut samples = Vec::new();
     for block in 0..blocks {
         let mut order = [0, 1, 2];
         if random.random_bool(0.5) {
@@ -27,20 +47,11 @@ fn weighed(work: [f64; 2], blocks: u32, seed: u64) -> Answer {
             let held_up = if random.random_bool(0.05) { 30.0 } else { 0.0 };
             let work = work.get(variant).copied().unwrap_or(0.0);
             let milliseconds = 20.0 + work + 0.5 * random.random::<f64>() + held_up;
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant: VariantIndex::from(variant),
-                iterations: 1,
-                elapsed: Picoseconds((milliseconds * 1e9) as u64),
-                ..Sample::default()
-            });
+            let elapsed = Picoseconds((milliseconds * 1e9) as u64);
+            samples.push((block, variant, Sample { elapsed, ..Sample::default() }));
         }
     }
-    let cell = Cell { ended: Some(Ended::Budget), samples, ..Cell::unmeasured(weighing.arrangement.clone()) };
-    let trial =
-        Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
-    COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0)
+    judged(Quantity::WallTime, samples)
 }
 
 #[test]
@@ -67,37 +78,15 @@ fn the_ratio_is_that_of_the_work() {
 
 #[test]
 fn memory_that_is_no_more_than_that_of_the_start_is_refused() {
-    let asked = Question {
-        commands: vec!["true a".into(), "true b".into()],
-        above: Some("true".into()),
-        quantities: vec![Quantity::PeakMemory],
-        ..Question::default()
-    };
-    let weighing = asked.read().unwrap();
-    let mut samples: Vec<Sample> = Vec::new();
-    for block in 0..20 {
-        for (variant, peak) in [(0, 40 << 20), (1, 5 << 20), (2, 10 << 20)].repeat(2) {
-            samples.push(Sample {
-                order: samples.len() as u32,
-                block,
-                variant: VariantIndex(variant),
-                iterations: 1,
-                elapsed: Picoseconds(1_000_000_000),
-                peak_memory: Some(peak),
-                ..Sample::default()
-            });
-        }
-    }
-    let cell = Cell { ended: Some(Ended::Budget), samples, ..Cell::unmeasured(weighing.arrangement.clone()) };
-    let trial =
-        Trial { descriptor: weighing.describe(), refusal: None, cells: vec![cell], findings: Vec::new() };
-    let answer = COMMANDS.judge(&Machine::unobserved("made up"), &trial).answers.remove(0);
+    let elapsed = Picoseconds(1_000_000_000);
+    let samples = (0..20).flat_map(|block| {
+        [(0, 40 << 20), (1, 5 << 20), (2, 10 << 20)].repeat(2).into_iter().map(move |(variant, peak)| {
+            (block, variant, Sample { elapsed, peak_memory: Some(peak), ..Sample::default() })
+        })
+    });
+    let answer = judged(Quantity::PeakMemory, samples);
     assert_eq!(answer.verdict, Verdict::Refused);
-    assert!(
-        answer.sentence.starts_with("Refused: `true b` needed no more peak memory"),
-        "{}",
-        answer.sentence
-    );
+    assert!(answer.sentence.starts_with("Refused: `true b` needed no more peak memory"), "{answer:?}");
 }
 
 #[test]
@@ -106,8 +95,7 @@ fn work_that_is_lost_in_the_start_is_refused() {
     assert_eq!(answer.verdict, Verdict::Refused);
     assert!(
         answer.sentence.starts_with("Refused: `true a` needed no more time than `true` in "),
-        "{}",
-        answer.sentence
+        "{answer:?}"
     );
     assert!(answer.evidence.is_none());
 }

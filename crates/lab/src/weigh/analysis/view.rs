@@ -216,7 +216,6 @@ pub(in crate::weigh) fn table(descriptor: &Descriptor, cell: &Cell) -> Option<Ta
     Some(Table::new(header.into_iter().chain(counts), rows.into_iter().map(|(_, row)| row).collect()))
 }
 
-/// What hardware counted of a cell.
 fn hardware_counts(cell: &Cell) -> Vec<Quantity> {
     let any = |quantity: &Quantity| {
         let read = verdict::of_command(*quantity);

@@ -50,7 +50,6 @@ pub const CLAIMS_OF_INSTRUCTIONS: &dyn Analysis = &OfClaims {
 /// Runs of a command of which none was above a bound, before that is called to hold.
 const ENOUGH_RUNS: usize = 20;
 
-#[derive(Debug)]
 struct OfClaims {
     name: &'static str,
     scope: &'static str,
@@ -194,7 +193,6 @@ fn unmeasured(name: &str, claim: &str, refusal: &Refusal) -> JudgedClaim {
 struct Read {
     /// Ratios of two commands.
     pairs: Vec<(Comparison, Quantity)>,
-    /// Medians of one.
     medians: Vec<(VariantIndex, Quantity)>,
 }
 

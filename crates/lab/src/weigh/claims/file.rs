@@ -118,8 +118,7 @@ impl File<'_> {
         } else {
             self.asked(name, section).and_then(|asked| asked.read())
         };
-        let claims = section.claims.0.iter();
-        let claims = claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect();
+        let claims = section.claims.pairs();
         let weighing = match weighing {
             Ok(weighing) => weighing,
             // What cannot be measured here leaves the other questions alone.
@@ -146,7 +145,7 @@ impl File<'_> {
 
     /// What `tenbin weigh` would be given.
     fn asked(&self, name: &Spanned<String>, section: &Section) -> Result<Question, Unfit> {
-        let commands = &section.commands.0;
+        let (keys, commands) = section.commands.parted();
         let lists: Vec<(String, String)> = section
             .parameters
             .0
@@ -160,7 +159,6 @@ impl File<'_> {
             })
             .collect::<Result<_, _>>()?;
         let parameters = Parameters { lists, ..Parameters::default() };
-        let keys: Vec<String> = commands.iter().map(|(key, _)| key.get_ref().clone()).collect();
         let each = |hook: &Option<Hook>, word: &str| -> Result<Vec<String>, Unfit> {
             match hook {
                 None => Ok(Vec::new()),
@@ -181,7 +179,7 @@ impl File<'_> {
         };
         let place = |key: &String| Place { name: key.clone(), folder: self.folder.to_owned() };
         Ok(Question {
-            commands: commands.iter().map(|(_, line)| line.get_ref().clone()).collect(),
+            commands,
             places: keys.iter().map(place).collect(),
             parameters,
             shell: match &section.shell {
@@ -233,22 +231,17 @@ impl File<'_> {
             adopted: None,
             threads: section.threads,
         };
-        let lines = |sides: &Listed<Spanned<String>>| -> Vec<String> {
-            sides.0.iter().map(|(_, line)| line.get_ref().clone()).collect()
-        };
-        let keys = |sides: &Listed<Spanned<String>>| -> Vec<String> {
-            sides.0.iter().map(|(key, _)| key.get_ref().clone()).collect()
-        };
         let (sides, names) = if !section.workers.0.is_empty() {
-            let lines = lines(&section.workers);
+            let (names, lines) = section.workers.parted();
             let folder = Some(self.folder.to_owned());
-            (Sides::Workers { lines, kept: section.keep_workers, folder }, keys(&section.workers))
+            (Sides::Workers { lines, kept: section.keep_workers, folder }, names)
         } else if !section.instructions.0.is_empty() {
-            let (lines, init) = (lines(&section.instructions), section.init.clone().unwrap_or_default());
-            let names = Instructions::names(&keys(&section.instructions)).map_err(Unfit::Usage)?;
+            let (names, lines) = section.instructions.parted();
+            let names = Instructions::names(&names).map_err(Unfit::Usage)?;
+            let init = section.init.clone().unwrap_or_default();
             (Sides::Instructions(Instructions { lines, init }), names)
         } else {
-            (Sides::Functions(functions), keys(&section.functions))
+            (Sides::Functions(functions), section.functions.parted().0)
         };
         let cpus = section.cpus.as_deref().map_or(Ok(Vec::new()), |list| cpus(Some(list)))?;
         let runs = section.runs.map(NonZero::get);
@@ -274,7 +267,6 @@ impl File<'_> {
     }
 }
 
-/// A question.
 struct Section {
     commands: Listed<Spanned<String>>,
     functions: Listed<Spanned<String>>,
@@ -311,6 +303,7 @@ impl Section {
     fn read(value: &Value<'_>) -> Result<Self, Wrong> {
         let DeValue::Table(table) = value.get_ref() else { return Err(not(value, "a table")) };
         let mut keys = Keys::of(table);
+        let metric = of_text("a metric in quotes, like \"memory\"", values::metric);
         let section = Self {
             commands: keys.take("commands", texts)?.unwrap_or_default(),
             functions: keys.take("functions", texts)?.unwrap_or_default(),
@@ -318,7 +311,7 @@ impl Section {
             instructions: keys.take("instructions", texts)?.unwrap_or_default(),
             init: keys.take("init", text)?,
             threads: keys.take("threads", number)?,
-            call: keys.take("call", |value| list(value, "a list of files", text))?.unwrap_or_default(),
+            call: keys.take("call", list("a list of files", text))?.unwrap_or_default(),
             cflags: keys.take("cflags", text)?,
             one_layout: keys.take("one-layout", flag)?.unwrap_or(false),
             keep_workers: keys.take("keep-workers", flag)?.unwrap_or(false),
@@ -329,28 +322,18 @@ impl Section {
             shell: keys.take("shell", text)?,
             check: keys.take("check", text)?,
             same_output: keys.take("same-output", flag)?.unwrap_or(false),
-            within: keys
-                .take("within", |value| of_text(value, "a time in quotes, like \"8s\"", values::time))?,
-            margin: keys.take("margin", |value| {
-                of_text(value, "a percentage in quotes, like \"2 %\"", values::margin)
-            })?,
-            level: keys.take("level", |value| {
-                of_text(value, "a percentage in quotes, like \"5 %\"", values::level)
-            })?,
+            within: keys.take("within", of_text("a time in quotes, like \"8s\"", values::time))?,
+            margin: keys.take("margin", of_text("a percentage in quotes, like \"2 %\"", values::margin))?,
+            level: keys.take("level", of_text("a percentage in quotes, like \"5 %\"", values::level))?,
             runs: keys.take("runs", number)?,
             warmup: keys.take("warmup", number)?,
             ignore_failure: keys.take("ignore-failure", failures)?,
             input: keys.take("input", text)?,
             output: keys.take("output", text)?,
             cpus: keys.take("cpus", text)?,
-            metrics: keys
-                .take("metrics", |value| {
-                    let metric = "a metric in quotes, like \"memory\"";
-                    list(value, "a list of metrics", |value| of_text(value, metric, values::metric))
-                })?
-                .unwrap_or_default(),
+            metrics: keys.take("metrics", list("a list of metrics", metric))?.unwrap_or_default(),
             parameters: keys
-                .take("parameters", |value| listed(value, |value| list(value, "a list of values", word)))?
+                .take("parameters", |value| listed(value, list("a list of values", word)))?
                 .unwrap_or_default(),
             claims: keys.take("claims", texts)?.unwrap_or_default(),
         };
@@ -400,12 +383,7 @@ impl Section {
 
     /// What is claimed, of sides with these names.
     fn claims_of(&self, name: &Spanned<String>, names: Vec<String>) -> Claims {
-        let claims = self.claims.0.iter();
-        Claims {
-            question: name.get_ref().clone(),
-            commands: names,
-            claims: claims.map(|(name, text)| (name.get_ref().clone(), text.get_ref().clone())).collect(),
-        }
+        Claims { question: name.get_ref().clone(), commands: names, claims: self.claims.pairs() }
     }
 }
 
@@ -415,6 +393,17 @@ struct Listed<T>(Vec<(Spanned<String>, T)>);
 impl<T> Default for Listed<T> {
     fn default() -> Self {
         Self(Vec::new())
+    }
+}
+
+impl Listed<Spanned<String>> {
+    fn pairs(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|(key, text)| (key.get_ref().clone(), text.get_ref().clone())).collect()
+    }
+
+    /// The keys, and what stands behind them.
+    fn parted(&self) -> (Vec<String>, Vec<String>) {
+        self.pairs().into_iter().unzip()
     }
 }
 
@@ -434,10 +423,8 @@ impl Hook {
     }
 }
 
-/// A value of the file, and where it stands.
 type Value<'a> = Spanned<DeValue<'a>>;
 
-/// Where the file is wrong, and why.
 type Wrong = (Range<usize>, String);
 
 /// A table of which one key after the other is taken.
@@ -499,14 +486,12 @@ fn number<T: FromStr>(value: &Value<'_>) -> Result<T, Wrong> {
     read.ok_or_else(|| (value.span(), format!("{number} is too large or too small here")))
 }
 
-/// A text that a function of `values` reads.
-fn of_text<T>(
-    value: &Value<'_>,
-    like: &str,
-    read: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<T, Wrong> {
-    let text = value.get_ref().as_str().ok_or_else(|| not(value, like))?;
-    read(text).map_err(|why| (value.span(), format!("`{text}`: {why}")))
+/// Takes a text that a function of `values` reads.
+fn of_text<T>(like: &str, read: fn(&str) -> Result<T, String>) -> impl Fn(&Value<'_>) -> Result<T, Wrong> {
+    move |value| {
+        let text = value.get_ref().as_str().ok_or_else(|| not(value, like))?;
+        read(text).map_err(|why| (value.span(), format!("`{text}`: {why}")))
+    }
 }
 
 /// A value of a parameter: a text or a number.
@@ -526,18 +511,17 @@ fn failures(value: &Value<'_>) -> Result<Ignored, Wrong> {
         DeValue::Boolean(true) => Ok(Ignored::All),
         DeValue::Boolean(false) => Ok(Ignored::Nothing),
         _ => {
-            let statuses = list(value, LIKE, number::<u8>)?;
+            let statuses = list(LIKE, number::<u8>)(value)?;
             Ok(Ignored::These(statuses.into_iter().map(i32::from).collect()))
         }
     }
 }
 
 fn list<T>(
-    value: &Value<'_>,
     like: &str,
-    each: impl FnMut(&Value<'_>) -> Result<T, Wrong>,
-) -> Result<Vec<T>, Wrong> {
-    value.get_ref().as_array().ok_or_else(|| not(value, like))?.iter().map(each).collect()
+    each: impl Fn(&Value<'_>) -> Result<T, Wrong>,
+) -> impl Fn(&Value<'_>) -> Result<Vec<T>, Wrong> {
+    move |value| value.get_ref().as_array().ok_or_else(|| not(value, like))?.iter().map(&each).collect()
 }
 
 fn listed<T>(

@@ -69,9 +69,7 @@ impl Claim {
     }
 }
 
-/// What is wrong with a claim.
 enum Wrong {
-    /// It has none of the forms.
     Form,
     /// It has one of them, and this in it is wrong.
     Word(String),
@@ -214,7 +212,6 @@ pub(super) fn positive(value: &str) -> Option<f64> {
     value.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// The place of a name.
 fn named(name: &str, kind: &str, names: &[String]) -> Result<usize, Wrong> {
     names.iter().position(|known| known == name).ok_or_else(|| {
         let quoted = names.iter().map(|name| format!("`{name}`"));

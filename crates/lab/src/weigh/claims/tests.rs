@@ -18,6 +18,11 @@ fn read(text: &str) -> Result<Vec<AskedQuestion>, String> {
     })
 }
 
+/// The one question of a file.
+fn question(text: &str) -> AskedQuestion {
+    read(text).unwrap().swap_remove(0)
+}
+
 /// A file with two commands and these claims.
 fn of_two(claims: &[&str]) -> String {
     let claims = claims.iter().enumerate().map(|(place, claim)| format!("c{place} = \"{claim}\"\n"));
@@ -52,8 +57,8 @@ fn every_form_of_a_claim_is_understood() {
         "new takes at most 20ms",
         "new takes at most 0.5 s",
     ];
-    let questions = read(&of_two(&texts)).unwrap();
-    let descriptor = &questions[0].weighing.as_ref().unwrap().descriptor;
+    let question = question(&of_two(&texts));
+    let descriptor = &question.weighing.as_ref().unwrap().descriptor;
     assert_eq!(Claims::of(descriptor).len(), texts.len());
     // Times, memory, user time, context switches and page faults of one pair, and a median.
     assert_eq!(CLAIMS.family(descriptor, 0), 6);
@@ -216,8 +221,7 @@ fn measured(
 }
 
 fn outcomes(text: &str, cost: &dyn Fn(usize) -> f64, blocks: u32) -> Vec<ClaimOutcome> {
-    let questions = read(text).unwrap();
-    measured(&questions[0], cost, blocks, 1).iter().map(|claim| claim.outcome).collect()
+    measured(&question(text), cost, blocks, 1).iter().map(|claim| claim.outcome).collect()
 }
 
 use ClaimOutcome::{Holds, NotDecided, Refuted};
@@ -251,21 +255,16 @@ fn times_and_memory_are_held_against_what_is_claimed() {
     let known = outcomes(&text, &cost, 64);
     assert_eq!(&known[..3], [Holds, Refuted, NotDecided]);
     // One run, of either command, had 2 MiB.
-    let question = &read(&text).unwrap()[0];
-    let claims = measured(question, &cost, 64, 1);
+    let claims = measured(&question(&text), &cost, 64, 1);
     assert_eq!(claims[3].outcome, Holds);
     assert!(claims[3].sentence.contains("that is what was seen, and no bound"), "{}", claims[3].sentence);
-    let refuted = measured(
-        &read(&of_two(&["new uses at most 1 MiB", "old uses at most 1 MiB"])).unwrap()[0],
-        &cost,
-        16,
-        1,
-    );
+    let both = question(&of_two(&["new uses at most 1 MiB", "old uses at most 1 MiB"]));
+    let refuted = measured(&both, &cost, 16, 1);
     let named: Vec<&str> =
         refuted.iter().filter(|it| it.outcome == Refuted).map(|it| it.sentence.as_str()).collect();
     assert!(matches!(named[..], [sentence] if sentence.starts_with("Refuted: run 7 of `")), "{named:?}");
     // Too few runs show nothing of memory.
-    let few = measured(&read(&of_two(&["new uses at most 2 MiB"])).unwrap()[0], &cost, 9, 1);
+    let few = measured(&question(&of_two(&["new uses at most 2 MiB"])), &cost, 9, 1);
     assert_eq!(few[0].outcome, NotDecided);
     assert!(few[0].needs.as_ref().unwrap().contains("20 runs"));
 }

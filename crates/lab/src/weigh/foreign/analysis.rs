@@ -24,7 +24,6 @@ use tenbin_stats::{detectable, runs, sides, sign};
 /// Samples of which nobody knows in which order they were taken.
 pub const UNORDERED: &dyn Analysis = &Unordered;
 
-#[derive(Debug)]
 struct Unordered;
 
 impl Analysis for Unordered {

@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use tenbin_metal::Fault;
 use tenbin_metal::launcher::ProcessEnd;
+use tenbin_metal::profiler::Profiler;
 use tenbin_model::Profile;
 
 use super::super::Output;
-use super::{Workshop, command_name, ended, wrong};
+use super::{Prepared, Workshop, command_name, ended, wrong};
 use crate::experiment::{Failure, Unfit};
+use crate::profile::Observed;
 use crate::profile::kernel::{self, Unprofiled};
 
 impl Workshop {
     /// Runs a command once under observation, with what belongs before and after it.
     pub(in crate::weigh) fn profile(&mut self, place: usize) -> Result<Profile, Unprofiled> {
-        let (prepare, conclude) =
-            (self.commands[place].prepare.clone(), self.commands[place].conclude.clone());
+        let Prepared { prepare, conclude, .. } = self.commands[place].clone();
         let hooked = |unfit: Unfit| match wrong(unfit) {
             Failure::Wrong(words) => Unprofiled::Failed(words),
             Failure::Machine(fault) => Unprofiled::Failed(fault.to_string()),
@@ -52,7 +53,10 @@ impl Workshop {
             }
         }
         let deadline = Duration::from_nanos(self.longest.0 / 1_000);
-        let profile = kernel::profile(command, words, deadline, None, String::new())?;
+        let profiler = Profiler::attach(false).map_err(Unprofiled::Unattached)?;
+        let (machine, started, files) = (None, String::new(), false);
+        let observed = Observed { command, words, deadline, machine, started, files };
+        let profile = kernel::profile_by(profiler, observed)?;
         if let Some(conclude) = conclude {
             self.hook(place, "conclusion", &conclude, true).map_err(hooked)?;
         }

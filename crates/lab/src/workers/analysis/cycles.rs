@@ -32,7 +32,6 @@ pub(in crate::workers) const ALONE: &str = " apart, with no other register";
 /// Instructions, in cycles.
 pub const INSTRUCTIONS: &dyn Analysis = &Instructions;
 
-#[derive(Debug)]
 struct Instructions;
 
 /// The comparisons of so many variants, of which the first is the reference and the others stand in pairs, in

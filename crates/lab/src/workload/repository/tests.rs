@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::rehearsal::usage;
 
 fn made(folder: &Path, origin: &Origin) -> Repository {
     Repository::make(&git().unwrap(), folder, origin).unwrap()
@@ -103,22 +104,17 @@ fn what_is_no_repository_or_revision_is_a_usage_error() {
         (user, ["--all", "to"], "--set from=--all"),
         (user, ["from", "from"], "do not differ"),
     ] {
-        match Lent::of(&git().unwrap(), repo, revisions) {
-            Err(Unfit::Usage(message)) => assert!(message.contains(word), "{message}"),
-            other => panic!("{repo} {revisions:?}: {other:?}"),
-        }
+        let message = usage(Lent::of(&git().unwrap(), repo, revisions));
+        assert!(message.contains(word), "{repo} {revisions:?}: {message}");
     }
 }
 
 #[test]
 fn a_program_that_is_not_there_is_missing_and_can_be_had() {
-    match program("no-such-program", "it makes an index of sources", "package") {
-        Err(Unfit::Missing(missing)) => {
-            let message = missing.to_string();
-            for word in ["`no-such-program`", "an index of sources", "apt install package"] {
-                assert!(message.contains(word), "{message}");
-            }
-        }
-        other => panic!("{other:?}"),
+    let unfit = program("no-such-program", "it makes an index of sources", "package");
+    let Err(Unfit::Missing(missing)) = unfit else { panic!("{unfit:?}") };
+    let message = missing.to_string();
+    for word in ["`no-such-program`", "an index of sources", "apt install package"] {
+        assert!(message.contains(word), "{message}");
     }
 }

@@ -29,7 +29,6 @@ pub(super) struct Part {
     pub(super) outcome: ClaimOutcome,
     /// What was reached, as a clause.
     pub(super) reached: String,
-    /// What would decide it.
     pub(super) needs: Option<String>,
     pub(super) figures: Vec<ClaimFigure>,
 }

@@ -20,15 +20,7 @@ fn report(benchmarks: &[&[f64]]) -> (Vec<Answer>, String) {
         headline: true,
         ..Arrangement::default()
     };
-    let cell = Cell {
-        arrangement,
-        checks: Vec::new(),
-        refusal: None,
-        ended: None,
-        gauges: Vec::new(),
-        samples: samples.collect(),
-        probes: Vec::new(),
-    };
+    let cell = Cell { samples: samples.collect(), ..Cell::unmeasured(arrangement) };
     let descriptor = Descriptor {
         name: "weigh".into(),
         quantity: Quantity::WallTime,
