@@ -1,7 +1,9 @@
 //! What an experiment is: a description, a plan, and an apparatus for each cell of the plan.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use tenbin_analysis::{Analysis, Comparisons};
@@ -253,6 +255,35 @@ pub trait Apparatus {
     /// stretch.
     fn remarks(&mut self) -> Vec<Finding> {
         Vec::new()
+    }
+}
+
+/// An apparatus that is set up once for all stretches.
+pub(crate) struct Shared<A>(pub(crate) Rc<RefCell<A>>);
+
+impl<A: Apparatus> Apparatus for Shared<A> {
+    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
+        self.0.borrow_mut().check(variant)
+    }
+
+    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+        self.0.borrow_mut().epoch(variant, iterations)
+    }
+
+    fn shift(&mut self, layout: u32) {
+        self.0.borrow_mut().shift(layout);
+    }
+
+    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
+        self.0.borrow_mut().gauges(variant)
+    }
+
+    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
+        self.0.borrow_mut().findings()
+    }
+
+    fn remarks(&mut self) -> Vec<Finding> {
+        self.0.borrow_mut().remarks()
     }
 }
 

@@ -14,6 +14,7 @@ pub mod engine;
 pub mod environment;
 pub mod experiment;
 pub mod experiments;
+mod hash;
 pub mod ladder;
 pub mod memory;
 pub mod noise;

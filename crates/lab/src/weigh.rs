@@ -37,11 +37,9 @@ pub use parameters::Parameters;
 pub use program::Shell;
 pub(crate) use program::{in_path, seen_program, words};
 pub use workshop::Ignored;
-pub(crate) use written::hashed;
 
-use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Unfit};
+use crate::experiment::{Allowance, Opened, Plan, PlannedCell, Request, Shared, Unfit};
 use crate::profile::kernel::Unprofiled;
-use crate::workload::command::Shared;
 use parameters::{Values, filled, unnamed};
 use workshop::{Prepared, Workshop};
 

@@ -40,10 +40,9 @@ pub use functions::{Adopted, CRATE, Functions, HEADER};
 /// What a worker is asked, and what it answers: a page for whoever writes one.
 pub const PROTOCOL: &str = include_str!("workers/protocol.txt");
 
-use crate::experiment::{Allowance, Failure, Opened, Request, Unfit};
+use crate::experiment::{Allowance, Failure, Opened, Request, Shared, Unfit};
 use crate::weigh::claims::{Claims, comparisons};
 use crate::weigh::{self, CLAIMS_OF_FUNCTIONS, CLAIMS_OF_INSTRUCTIONS, COLUMN, ROW, Weighing};
-use crate::workload::command::Shared;
 use analysis::cycles;
 use commands::Commands;
 use functions::{Layouts, Linked};

@@ -57,8 +57,8 @@ pub(crate) fn action(handler: libc::sighandler_t) -> libc::sigaction {
     libc::sigaction { sa_sigaction: handler, ..action }
 }
 
-/// Sets what a signal does where there is an `action`, and gives what it did. That ignores it, is the default,
-/// what an earlier call gave, or has a handler that does what a handler may do (signal-safety(7)).
+/// Sets what a signal does where there is an `action`, and gives what it did. An action ignores it, is the
+/// default or what an earlier call gave, or has a handler that does what a handler may do (signal-safety(7)).
 pub(crate) fn dispose(signal: i32, action: Option<&libc::sigaction>) -> io::Result<libc::sigaction> {
     let mut was = self::action(libc::SIG_DFL);
     // SAFETY: both point to structures that outlive the call, or the first is null, which changes nothing. A

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_overhead_and_one_of_few_pairs_are_reported_as_they_are() {
+    fn a_negative_overhead_and_one_of_few_pairs_are_reported() {
         for (count, twice, overhead, high) in [(6, 203.0, -3.0, Some(-3.0)), (5, 190.0, 10.0, None)] {
             let pairs = vec![Doubling { iterations: 10, once: [100.0; 2], twice }; count];
             let fitted = epoch_cost(&pairs, 0.05).unwrap().overhead;

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::weigh::hashed;
+use crate::hash::hashed;
 
 /// Draws the order of one block after another.
 ///

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::written::hashed;
+use crate::hash::hashed;
 
 /// So much of a file is looked at, beside its length.
 const LOOKED_AT: u64 = 1 << 20;

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use tenbin_metal::launcher::{ProcessEnd, Sink};
 use tenbin_metal::{Fault, Lap, Launch, Launched, Launcher, Usage};
-use tenbin_model::{Arrangement, Cpu, Finding, Gauge, Missing, Picoseconds, VariantIndex};
+use tenbin_model::{Arrangement, Cpu, Finding, Missing, Picoseconds, VariantIndex};
 
 use crate::ending;
-use crate::experiment::{Apparatus, Failure, Opened, Request, Seen, Unfit};
+use crate::experiment::{Apparatus, Failure, Opened, Request, Seen, Shared, Unfit};
 use crate::weigh::{in_path, seen_program};
 
 /// A program that takes longer for one step of a piece of work hangs.
@@ -238,34 +238,5 @@ pub(crate) fn once<A: Apparatus + 'static>(
             None => Rc::clone(kept.insert(Rc::new(RefCell::new(make(arrangement, request)?)))),
         };
         Ok(Box::new(Shared(there)))
-    }
-}
-
-/// An apparatus that is set up once for all stretches.
-pub(crate) struct Shared<A>(pub(crate) Rc<RefCell<A>>);
-
-impl<A: Apparatus> Apparatus for Shared<A> {
-    fn check(&mut self, variant: VariantIndex) -> Result<Seen, Fault> {
-        self.0.borrow_mut().check(variant)
-    }
-
-    fn epoch(&mut self, variant: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
-        self.0.borrow_mut().epoch(variant, iterations)
-    }
-
-    fn shift(&mut self, layout: u32) {
-        self.0.borrow_mut().shift(layout);
-    }
-
-    fn gauges(&mut self, variant: VariantIndex) -> Result<Vec<Gauge>, Fault> {
-        self.0.borrow_mut().gauges(variant)
-    }
-
-    fn findings(&mut self) -> Result<Vec<Finding>, Fault> {
-        self.0.borrow_mut().findings()
-    }
-
-    fn remarks(&mut self) -> Vec<Finding> {
-        self.0.borrow_mut().remarks()
     }
 }

@@ -30,8 +30,8 @@ counted_loop! {
     "ret",
 }
 
-/// A side of the exchange by flags, which stores its own line before its wait or after it. Behind the count come
-/// the own line, the partner's, the turns of a wait, and the first value.
+/// A side of the exchange by flags, which stores its own line before its wait or after it. Behind the count
+/// come the own line, the partner's, the turns of a wait, and the first value.
 macro_rules! flags {
     ($symbol:ident before { $($before:literal)* } after { $($after:literal)* }) => {
         counted_loop! {
