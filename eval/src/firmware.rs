@@ -14,9 +14,9 @@ mod verdicts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::files::write;
 use crate::schema;
 use emulator::{End, Firmware, Run, Schedule};
-use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
@@ -75,14 +75,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
             ));
         }
     }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "approve the firmware",
-        semicolon(faults),
-        "run the command that is printed above, and read firmware/README.md",
-    ))
+    let remedy = "run the command that is printed above, and read firmware/README.md";
+    Failure::judge("approve the firmware", &faults, remedy)
 }
 
 /// Ask the checker about every file, and have QEMU follow what it found under SC; what is not as it must be.
@@ -96,10 +90,7 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
         let (checked, text) = question.ask(host.command(&binary), out)?;
         if question.replayed {
             let path = folder.join(format!("{}.json", question.name));
-            std::fs::write(&path, text).map_err(|error| {
-                let tried = format!("write {}", path.display());
-                Failure::new(tried, error, "make room in the target folder")
-            })?;
+            write(&path, &text, "make room in the target folder")?;
             let output = replays::follow(host.command(&binary), &path)?;
             faults.extend(replays::judge(&checked, &output, question.executed));
             if !question.executed {

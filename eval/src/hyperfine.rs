@@ -75,11 +75,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     if unexplained.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(
-        "hold tenbin against hyperfine",
-        format!("they differ: {}", semicolon(unexplained)),
-        REMEDY,
-    ))
+    let reason = format!("they differ: {}", semicolon(unexplained));
+    Err(Failure::new("hold tenbin against hyperfine", reason, REMEDY))
 }
 
 /// What can be seen of a program's run from outside, by name.

@@ -10,12 +10,16 @@ use serde_json::Value;
 use tenbin_model::Report;
 use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::{Command, status_in_words};
+use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
+use crate::files::write;
+
 const REMEDY: &str =
     "compare the report with the schema, both kept in the folder xtask/schema of the target folder";
+
+const ROOM: &str = "make room in the target folder";
 
 /// Take a survey's report, a calibration's, the lists, a run, those of `blame`, of litmus tests and of a
 /// boot, and validate each, whole and spoilt.
@@ -28,8 +32,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
         let output = command.variable("TENBIN_STORE", folder.join("store.db")).capture()?;
         if output.code != Some(*status) {
             let tried = format!("take a report from `tenbin {}`", arguments.join(" "));
-            let ended = status_in_words(output.code);
-            return Err(Failure::new(tried, format!("{ended}\n{}", output.diagnostics.trim_end()), REMEDY));
+            return Err(Failure::new(tried, output.ending(), REMEDY));
         }
         hold(host.command(&binary), &folder, name, &output.text, spoilt)?;
     }
@@ -59,13 +62,13 @@ pub(crate) fn check_replay(tenbin: Command, folder: &Path, replay: &str) -> Resu
 /// Hold `report`, which `tenbin schema` calls `name`, against its schema, whole and spoilt.
 fn hold(tenbin: Command, folder: &Path, name: &str, report: &str, spoilt: &Spoilt) -> Result<(), Failure> {
     let schema = tenbin.arguments(["schema", name]).read()?;
-    write(&folder.join(format!("{name}.schema.json")), &schema)?;
+    write(&folder.join(format!("{name}.schema.json")), &schema, ROOM)?;
     let validator = validator(&schema)
         .map_err(|reason| Failure::new(format!("read the schema called {name}"), reason, REMEDY))?;
     let failure = |reason: String| Failure::new(format!("read a report called {name}"), reason, REMEDY);
     let whole = serde_json::from_str::<Value>(report).map_err(|error| failure(error.to_string()))?;
     let path = folder.join(format!("{name}.json"));
-    write(&path, report)?;
+    write(&path, report, ROOM)?;
     let faults = faults(&validator, &whole);
     if !faults.is_empty() {
         let reason = format!("the report does not fit the schema: {}", semicolon(faults));
@@ -76,7 +79,7 @@ fn hold(tenbin: Command, folder: &Path, name: &str, report: &str, spoilt: &Spoil
     for (kind, place, value) in spoilt {
         let spoilt = spoil(&whole, place, value).ok_or_else(|| failure("there is nothing in it".into()))?;
         let path = folder.join(format!("{name}-{kind}.json"));
-        write(&path, &spoilt.to_string())?;
+        write(&path, &spoilt.to_string(), ROOM)?;
         let faults = self::faults(&validator, &spoilt);
         if faults.is_empty() {
             let tried = format!("validate {}", path.display());
@@ -285,12 +288,6 @@ fn faults(validator: &Validator, document: &Value) -> Vec<String> {
     let fault = |error: jsonschema::ValidationError<'_>| format!("{}: {error}", error.instance_path());
     // What is wrong may be a whole document, which nobody reads on a terminal.
     validator.iter_errors(document).map(|error| fault(error).chars().take(200).collect()).collect()
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        Failure::new(format!("write {}", path.display()), error, "make room in the target folder")
-    })
 }
 
 #[cfg(test)]

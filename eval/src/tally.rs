@@ -114,6 +114,10 @@ impl Tally {
     }
 }
 
+pub(crate) fn median(values: Vec<f64>) -> Option<f64> {
+    Ordered::new(values).map(|values| values.median())
+}
+
 /// "0.0 to 16.8 %".
 pub(crate) fn in_per_cent(interval: Option<Interval>) -> String {
     interval.map_or_else(

@@ -47,21 +47,21 @@ enum Evidence {
 impl Requirement {
     /// The Debian package `package`, which brings `program`.
     pub fn program(package: &str, program: &str) -> Self {
-        Self { source: Source::Package, name: package.into(), evidence: Evidence::Program(program.into()) }
+        Self::package(package, Evidence::Program(program.into()))
     }
 
     /// The Debian package `package`, which brings `file`.
     pub fn file(package: &str, file: &str) -> Self {
-        Self { source: Source::Package, name: package.into(), evidence: Evidence::File(file.into()) }
+        Self::package(package, Evidence::File(file.into()))
     }
 
     /// The Debian package `package`, which brings the Python module `module`.
     pub fn python(package: &str, module: &str) -> Self {
-        Self {
-            source: Source::Package,
-            name: package.into(),
-            evidence: Evidence::PythonModule(module.into()),
-        }
+        Self::package(package, Evidence::PythonModule(module.into()))
+    }
+
+    fn package(name: &str, evidence: Evidence) -> Self {
+        Self { source: Source::Package, name: name.into(), evidence }
     }
 
     /// The standard library for the target `triple`.

@@ -5,7 +5,7 @@
 
 use super::Stand;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::{Command, status_in_words};
+use xtask::command::{Command, REFUSED, status_in_words};
 use xtask::failure::Failure;
 use xtask::guests;
 use xtask::requirement;
@@ -21,8 +21,6 @@ struct Question {
 }
 
 /// Refused are the times: an emulated CPU has none. What is counted stands beside them.
-const REFUSED: i32 = 3;
-
 const QUESTIONS: &[Question] = &[
     Question {
         what: "instructions and allocations a read",
@@ -75,7 +73,8 @@ const SOAK: &str = "insmod /modules/fibdrv.ko; \
 pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
     requirement::insist(&guests::needs())?;
     // A guest is given the tenbin that lies in the same place for its architecture.
-    for architecture in Architecture::ALL.into_iter().filter(|it| asked(it.name())) {
+    let asked = |it: &Architecture| QUESTIONS.iter().any(|question| question.architecture == it.name());
+    for architecture in Architecture::ALL.into_iter().filter(asked) {
         stand.workspace.build(architecture, Profile::Dist)?;
     }
     QUESTIONS.iter().try_for_each(|question| {
@@ -89,10 +88,6 @@ pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
         let tried = format!("ask a guest of {}: {}", question.architecture, question.what);
         Err(Failure::new(tried, status_in_words(output.code), "read what it printed"))
     })
-}
-
-fn asked(architecture: &str) -> bool {
-    QUESTIONS.iter().any(|question| question.architecture == architecture)
 }
 
 fn command(stand: &Stand<'_>, question: &Question) -> Command {
