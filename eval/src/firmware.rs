@@ -109,6 +109,11 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
     Ok(faults)
 }
 
+/// A run whose instructions are counted.
+fn counted(name: &'static str, harts: u64, boot_hart: u64, planted: Vec<(&'static str, u64, u64)>) -> Run {
+    Run { name, harts, boot_hart, schedule: COUNTED, patience: PATIENCE, planted, garbage: vec![] }
+}
+
 /// Every run: sound handshakes on harts of their own threads and in turns, and each bug once.
 fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -130,15 +135,7 @@ fn trials() -> Vec<Trial> {
         for late in 0..4 {
             let mut planted = garbage.to_vec();
             planted.push(("delays", late, LATE));
-            let run = Run {
-                name: "change",
-                harts: 4,
-                boot_hart,
-                schedule: COUNTED,
-                patience: PATIENCE,
-                planted,
-                garbage: vec![],
-            };
+            let run = counted("change", 4, boot_hart, planted);
             trials.push(Trial { run, expected: End::Arrived, shows: "garbage misleads nobody" });
         }
     }
@@ -150,15 +147,7 @@ fn trials() -> Vec<Trial> {
 fn bugs() -> Vec<Trial> {
     let late = ("delays", 0, LATE);
     let trial = |name, boot_hart, planted: &[_], expected, shows| Trial {
-        run: Run {
-            name,
-            harts: 2,
-            boot_hart,
-            schedule: COUNTED,
-            patience: PATIENCE,
-            planted: planted.to_vec(),
-            garbage: vec![],
-        },
+        run: counted(name, 2, boot_hart, planted.to_vec()),
         expected,
         shows,
     };

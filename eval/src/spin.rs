@@ -24,7 +24,7 @@ pub(crate) const HANDSHAKES: [&str; 3] = ["one_flag", "two_flags", "wake_kept"];
 pub(crate) const HARTS: [u64; 3] = [2, 3, 4];
 
 /// A handshake on a machine.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Case {
     pub(crate) handshake: String,
     pub(crate) harts: u64,

@@ -144,6 +144,19 @@ pub(crate) fn evidence(left: &str, right: &str, ratio: f64) -> Evidence {
     }
 }
 
+/// Who measured, for tests.
+#[cfg(test)]
+pub(crate) fn provenance() -> tenbin_model::Provenance {
+    tenbin_model::Provenance {
+        version: "9.9.9".into(),
+        build: None,
+        started: "2000-01-01T00:00:00Z".into(),
+        seed: 1,
+        effort: tenbin_model::Effort::Quick,
+        arguments: Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,22 +69,15 @@ fn judge(text: &str, effect: f64) -> Result<Finding, String> {
 #[cfg(test)]
 mod tests {
     use tenbin_model::calibration::{Calibration, Load, MeasuredRatio, Pair};
-    use tenbin_model::run::Effort;
-    use tenbin_model::{Interval, Machine, Picoseconds, Provenance};
+    use tenbin_model::{Interval, Machine, Picoseconds};
 
     use super::*;
+    use crate::tally::provenance;
 
     /// What is written of a calibration with these series of an effect each.
     fn document(series: Vec<Series>) -> String {
         let calibration = Calibration {
-            provenance: Provenance {
-                version: "9.9.9".into(),
-                build: None,
-                started: "2000-01-01T00:00:00Z".into(),
-                seed: 1,
-                effort: Effort::Quick,
-                arguments: Vec::new(),
-            },
+            provenance: provenance(),
             machine: Machine::unobserved("a test"),
             load: Load { per_cpu: 0, threads: 0, average: [None; 2] },
             level: 0.01,

@@ -144,13 +144,13 @@ fn counts(row: &Row) -> [usize; 5] {
 
 #[cfg(test)]
 mod tests {
-    use tenbin_model::run::Effort;
-    use tenbin_model::{Machine, Provenance, Verdict};
+    use tenbin_model::{Machine, Verdict};
 
     use super::super::answer::tests::answered;
     use super::super::comparison::compare;
     use super::super::{answer, by_run};
     use super::*;
+    use crate::tally::provenance;
 
     fn run(name: &str, load: f64, verdict: Verdict, ratio: f64) -> Run {
         let mut machine = Machine::unobserved("a test");
@@ -161,14 +161,7 @@ mod tests {
         let report = Report {
             schema: Report::SCHEMA.into(),
             run: None,
-            provenance: Provenance {
-                version: "9.9.9".into(),
-                build: None,
-                started: "2000-01-01T00:00:00Z".into(),
-                seed: 1,
-                effort: Effort::Quick,
-                arguments: Vec::new(),
-            },
+            provenance: provenance(),
             machine,
             instrument: None,
             scope: None,
