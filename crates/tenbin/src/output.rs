@@ -280,10 +280,8 @@ pub fn each_elsewhere<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(
                 _ => file,
             };
             if known.contains(&file) {
-                return Err(Trouble::usage(format!(
-                    "{}: two outputs go there; name a file for each",
-                    path.display()
-                )));
+                let why = format!("{}: two outputs go there; name a file for each", path.display());
+                return Err(Trouble::usage(why));
             }
             known.push(file);
         }

@@ -126,9 +126,8 @@ impl Work for Run {
         if let Some((unknown, meant)) =
             unknown.and_then(|it| Some((it, near(it, &known).into_iter().next()?)))
         {
-            return Err(Trouble::usage(format!(
-                "there is no experiment `{unknown}`; did you mean `{meant}`?"
-            )));
+            let why = format!("there is no experiment `{unknown}`; did you mean `{meant}`?");
+            return Err(Trouble::usage(why));
         }
         match self.processes {
             Some(count) => processes::run(&self, count),
