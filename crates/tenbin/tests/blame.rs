@@ -91,13 +91,8 @@ fn what_a_library_starts_is_gone_when_it_was_examined() {
 fn nothing_outlives_tenbin() {
     let place = with_sort("SLEEPS");
     let library = place.path("libsort.so");
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["blame", "sort", "--within", "10000"])
-        .arg(&library)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = place.command(&["blame", "sort", "--within", "10000"]);
+    let mut tenbin = command.arg(&library).stdout(Stdio::null()).spawn().unwrap();
     // The supervisor and the worker have the library's path behind their own; so does tenbin.
     let own = tenbin.id().cast_signed();
     let started = || holding(&library).into_iter().filter(|&process| process != own).collect::<Vec<i32>>();
@@ -141,13 +136,10 @@ fn an_interrupt_is_the_programs_and_the_answer_is_still_given() {
     let mut blame = Value::Null;
     // A shell that starts a command in the background has it ignore the signal; the program does not.
     for disposition in ["--default-signal=INT", "--ignore-signal=INT"] {
-        let mut command = Command::new("env");
-        command.args([disposition, env!("CARGO_BIN_EXE_tenbin")]);
-        command.args(["blame", "sort", "--json", "--", "./program"]);
-        command.current_dir(place.folder.path());
-        let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
+        let mut command = place.disposed(disposition, &["blame", "sort", "--json", "--", "./program"]);
+        let output = command.process_group(0).output().unwrap();
         assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
-        blame = serde_json::from_slice(&output.stdout).unwrap();
+        blame = json(&output);
         assert_eq!(blame["program"]["ended"], "was ended by signal 2 (SIGINT)", "{disposition}");
     }
     let sentence = blame["findings"][0]["sentence"].as_str().unwrap();
@@ -211,19 +203,11 @@ fn a_signal_leaves_no_folder_of_what_was_compiled() {
         compiled(&place, "cc", "libsort.so", "sort.c", &options);
         let temporary = place.path("temporary");
         fs::create_dir(&temporary).unwrap();
-        // Whoever started the tests may have had them ignore some of these; env(1) becomes tenbin, under the
-        // same number.
-        let mut tenbin = Command::new("env")
-            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tenbin")])
-            .args(["blame", "sort", "./libsort.so", "--within", "10000"])
-            .env("TMPDIR", &temporary)
-            .current_dir(place.folder.path())
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        // Whoever started the tests may have had them ignore some of these.
+        let words = ["blame", "sort", "./libsort.so", "--within", "10000"];
+        let mut command = place.disposed("--default-signal=INT,TERM,HUP", &words);
+        command.env("TMPDIR", &temporary).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut tenbin = command.spawn().unwrap();
         drop(fs::File::open(&pipe).unwrap());
         let entries =
             || fs::read_dir(&temporary).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>();

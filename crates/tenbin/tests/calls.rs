@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
@@ -31,12 +31,9 @@ fn a_trace_is_an_answer_without_a_measurement() {
 
 #[test]
 fn without_a_compiler_the_command_that_installs_one_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["run", "calls", "--set", "trace=fork", "--no-store"])
-        .env("CC", "no-such-compiler")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let place = Place::new();
+    let mut command = place.command(&["run", "calls", "--set", "trace=fork", "--no-store"]);
+    let output = command.env("CC", "no-such-compiler").output().unwrap();
     let (status, stderr) = ending(&output);
     assert_eq!((status, text(&output.stdout)), (5, String::new()));
     assert!(stderr.contains("`no-such-compiler`") && stderr.contains("apt install gcc"), "{stderr}");
@@ -65,19 +62,13 @@ fn what_cannot_be_traced_is_a_usage_error() {
 /// supervisor does.
 #[test]
 fn a_parent_that_ignores_its_children_takes_no_answer_away() {
-    let ignoring = |program: &str| {
-        let mut command = Command::new("env");
-        command.arg("--ignore-signal=CHLD").arg(program).stdin(Stdio::null());
-        command
-    };
-    if !ignoring("true").output().is_ok_and(|output| output.status.success()) {
+    const IGNORING: &str = "--ignore-signal=CHLD";
+    if !Command::new("env").args([IGNORING, "true"]).status().is_ok_and(|status| status.success()) {
         eprintln!("skipped: `env` knows no --ignore-signal");
         return;
     }
-    let output = ignoring(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["run", "calls", "--set", "trace=getpid", "--no-store"])
-        .output()
-        .unwrap();
+    let words = ["run", "calls", "--set", "trace=getpid", "--no-store"];
+    let output = Place::new().disposed(IGNORING, &words).output().unwrap();
     let (status, stderr) = ending(&output);
     assert_eq!(status, 0, "{stderr}");
     assert!(text(&output.stdout).contains("getpid() issues getpid"), "{}", text(&output.stdout));

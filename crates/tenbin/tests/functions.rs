@@ -52,6 +52,12 @@ fn git(place: &Place, words: &[&str]) {
     assert!(output.status.success(), "git {words:?}: {}", text(&output.stderr));
 }
 
+/// Keeps all that is in the place's folder.
+fn commit(place: &Place, message: &str) {
+    git(place, &["add", "-A"]);
+    git(place, &["commit", "-q", "-m", message]);
+}
+
 /// A place with workers in it, each compiled from C: its name, the turns of an operation, and how it answers
 /// `run`, with the time in `t` and the evidence in `e`.
 fn with_workers(workers: &[(&str, u32, &str)]) -> Place {
@@ -481,8 +487,7 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     git(&place, &["init", "-q"]);
     let commit = |turns: &str| {
         fs::write(place.path("include/turns.h"), format!("#define TURNS {turns}\n")).unwrap();
-        git(&place, &["add", "-A"]);
-        git(&place, &["commit", "-q", "-m", &format!("{turns} turns")]);
+        self::commit(&place, &format!("{turns} turns"));
     };
     commit("20");
     commit("400");
@@ -508,11 +513,9 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     // Each function is weighed at one revision against another, and never one function against another.
     git(&place, &["checkout", "-q", "main~1"]);
     fs::write(place.path("other.c"), turning(4000)).unwrap();
-    git(&place, &["add", "-A"]);
-    git(&place, &["commit", "-q", "-m", "another function"]);
+    self::commit(&place, "another function");
     fs::write(place.path("more"), "").unwrap();
-    git(&place, &["add", "-A"]);
-    git(&place, &["commit", "-q", "-m", "nothing that is weighed"]);
+    self::commit(&place, "nothing that is weighed");
     let words =
         ["--bisect", "--rev", "HEAD~1", "--margin", "100%", "--cflags", "-Iinclude", "work.c", "other.c"];
     assert_eq!(ending(&weigh(&place, &words)).0, 0, "neither became twice as slow");
@@ -548,8 +551,7 @@ uint64_t tenbin_run(void *state, uint64_t n)
     git(&place, &["init", "-q"]);
     for turns in ["10", "400"] {
         fs::write(place.path("turns"), turns).unwrap();
-        git(&place, &["add", "-A"]);
-        git(&place, &["commit", "-q", "-m", turns]);
+        commit(&place, turns);
     }
     let output = weigh(&place, &["--rev", "HEAD~1", "--rev", "HEAD", "--runs", "40", "work.c"]);
     assert!(shown(&output).contains("x cheaper than HEAD ("), "{}", shown(&output));

@@ -7,7 +7,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use specimens::{calibration, small_run};
 use tenbin_store::Store;
@@ -197,14 +197,8 @@ fn a_run_that_is_kept_holds_the_store_to_its_limit() {
     let (place, ids) = with_runs(3);
     assert_answered(&place.tenbin(&["runs", &ids[0], "--label", "mine"]));
     let measured = |limit: &str| {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(["run", "null", "--quick", "--json", "--label", "fresh"])
-            .env("TENBIN_STORE", place.path("store.db"))
-            .env("TENBIN_STORE_LIMIT", limit)
-            .current_dir(place.folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        let mut command = place.command(&["run", "null", "--quick", "--json", "--label", "fresh"]);
+        command.env("TENBIN_STORE_LIMIT", limit).output().unwrap()
     };
     for wrong in ["-1", "much", "99999999999999999999"] {
         let (status, stderr) = ending(&measured(wrong));

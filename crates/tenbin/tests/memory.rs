@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -23,13 +22,7 @@ fn watched(arguments: &[&str]) -> (Value, i32, u64) {
 
 fn watched_in(place: &Place, arguments: &[&str]) -> (Value, i32, u64) {
     let answer = place.path("answer.json");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(arguments)
-        .args(["--json", "-o", answer.to_str().unwrap()])
-        .current_dir(place.folder.path())
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = place.command(arguments).args(["--json", "-o"]).arg(&answer).spawn().unwrap();
     let path = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     let status = loop {

@@ -306,15 +306,9 @@ fn profiles_and_logs_are_read_and_compared() {
 /// Programs are attached by descriptors of tenbin alone, and the command ends with it.
 #[test]
 fn nothing_is_left_when_tenbin_is_killed() {
-    if with_rights().is_none() {
-        return;
-    }
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["profile", "--", "sh", "-c", "echo; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let Some(place) = with_rights() else { return };
+    let mut command = place.command(&["profile", "--", "sh", "-c", "echo; exec sleep 600"]);
+    let mut tenbin = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut output = tenbin.stdout.take().unwrap();
     // What it writes says that it runs.
     output.read_exact(&mut [0]).unwrap();
@@ -331,14 +325,9 @@ fn nothing_is_left_when_tenbin_is_killed() {
 fn what_stops_a_command_is_not_its_own_code() {
     let Some(place) = with_rights() else { return };
     let file = place.path("profile.json");
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["profile", "--json", "-o"])
-        .arg(&file)
-        .args(["--", "sh", "-c", "echo $$; kill -STOP $$"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let words = ["profile", "--json", "-o", "profile.json", "--", "sh", "-c", "echo $$; kill -STOP $$"];
+    let mut command = place.command(&words);
+    let mut tenbin = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut number = String::new();
     BufReader::new(tenbin.stdout.take().unwrap()).read_line(&mut number).unwrap();
     let number = number.trim();

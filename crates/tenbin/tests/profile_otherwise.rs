@@ -167,9 +167,7 @@ fn records_stand_in_where_the_kernel_does_not_describe_types() {
     let place = Place::new();
     let (truth, empty) = (place.compiled("truth"), place.path("empty"));
     fs::create_dir(&empty).unwrap();
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    tenbin.current_dir(place.folder.path());
-    let (described, _) = answer(&place, tenbin, &["--", "true"]);
+    let (described, _) = answer(&place, place.command(&[]), &["--", "true"]);
     if !is_root() || described.observer != Observer::Kernel {
         eprintln!("not tested: who runs these tests may not load programs or mount");
         return;
@@ -299,10 +297,7 @@ fn nothing_of_a_fork_bomb_is_left_at_its_deadline() {
     for (option, is_unprivileged) in
         [(Some("--exact"), true), (None, true), (None, false), (Some("--sample"), false)]
     {
-        let mut tenbin = place.unprivileged(&[]);
-        if !is_unprivileged {
-            tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        }
+        let mut tenbin = if is_unprivileged { place.unprivileged(&[]) } else { place.command(&[]) };
         tenbin.arg("profile").args(option).args(["--deadline", "2", "--"]);
         let mut tenbin =
             tenbin.args([&cases, "bomb"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -320,12 +315,9 @@ fn nothing_traced_is_left_when_tenbin_is_killed() {
     if exact(&place, &["true"]).is_none() {
         return;
     }
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["profile", "--exact", "--", "sh", "-c", "sleep 600 & sleep 600 & echo; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let script = "sleep 600 & sleep 600 & echo; exec sleep 600";
+    let mut command = place.command(&["profile", "--exact", "--", "sh", "-c", script]);
+    let mut tenbin = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut output = tenbin.stdout.take().unwrap();
     // What it writes says that it runs.
     output.read_exact(&mut [0]).unwrap();

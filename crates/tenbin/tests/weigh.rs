@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -197,14 +197,8 @@ fn repository(place: &Place, commits: u32, slow: u32, broken: u32) {
 
 /// Weighs revisions from a folder of the place, each of which is built.
 fn weigh_revisions(place: &Place, folder: &str, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["weigh", "--no-store", "--build", "sh build"])
-        .args(words)
-        .env("XDG_CACHE_HOME", place.path("cache"))
-        .current_dir(place.path(folder))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    let mut command = place.command(&[&["weigh", "--no-store", "--build", "sh build"], words].concat());
+    command.env("XDG_CACHE_HOME", place.path("cache")).current_dir(place.path(folder)).output().unwrap()
 }
 
 #[test]

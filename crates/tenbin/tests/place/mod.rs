@@ -27,18 +27,19 @@ impl Place {
     }
 
     pub fn tenbin(&self, arguments: &[&str]) -> Output {
-        self.with_store(&self.path("store.db"), arguments)
+        self.command(arguments).output().unwrap()
     }
 
     pub fn with_store(&self, store: &Path, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(arguments)
-            .env("TENBIN_STORE", store)
-            .env_remove("XDG_DATA_HOME")
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        self.command(arguments).env("TENBIN_STORE", store).output().unwrap()
+    }
+
+    /// tenbin with these words, in the folder and with the store.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
+        command.args(arguments).env("TENBIN_STORE", self.path("store.db")).env_remove("XDG_DATA_HOME");
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command
     }
 
     /// What stands on standard output, where the status is 0.
@@ -65,16 +66,20 @@ impl Place {
 
     /// Starts tenbin with these words, which ignores no signal, whatever those do who run the tests.
     pub fn started(&self, arguments: &[&str]) -> Child {
-        Command::new("env")
-            .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tenbin")])
-            .args(arguments)
+        let mut command = self.disposed("--default-signal=INT,TERM", arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// tenbin with these words, which is given its signals as this option of env(1) says; that becomes tenbin,
+    /// under the same number.
+    pub fn disposed(&self, signals: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("env");
+        command.args([signals, env!("CARGO_BIN_EXE_tenbin")]).args(arguments);
+        command
             .env("TENBIN_STORE", self.path("store.db"))
             .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+            .stdin(Stdio::null());
+        command
     }
 
     /// The program of this name in `fixtures/profile`, with frame pointers, in a folder that everybody may
