@@ -102,7 +102,7 @@ fn spoil(document: &Value, place: &str, value: &str) -> Option<Value> {
     Some(spoilt)
 }
 
-/// Answers whose shape is published: what `tenbin schema` calls each, what makes tenbin give it, and what tenbin
+/// Answers whose shape is published: what `tenbin schema` calls each, what makes tenbin give it, and what it
 /// then ends with.
 const ANSWERS: &[(&str, &[&str], i32)] = &[
     ("report", &["--json", "--quick"], 0),

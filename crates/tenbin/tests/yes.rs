@@ -388,7 +388,8 @@ fn yes(words: &[OsString]) -> Child {
     tenbin(&["yes", "--"]).args(words).spawn().unwrap()
 }
 
-/// Reads so many bytes, a block at a time, and holds each against the line; then leaves, which ends the child.
+/// Reads so many bytes, a block at a time, and holds each against the line; then leaves, which ends the
+/// child.
 fn hold(what: &str, line: &[u8], child: Child, mut output: impl Read, bytes: usize, room: usize) {
     let mut against = Against { line, at: 0 };
     let mut block = vec![0; room];

@@ -124,8 +124,8 @@ fn violated(text: &str) -> Result<(bool, bool, u64), String> {
     Ok((early, stale, states))
 }
 
-/// The states that a verifier kept, and what follows `pan:NUMBER:` in its lines, the first of each kind; only a search that ended by itself counts, or one that stopped at what it was to
-/// find.
+/// The states that a verifier kept, and what follows `pan:NUMBER:` in its lines, the first of each kind; only
+/// a search that ended by itself counts, or one that stopped at what it was to find.
 fn read(text: &str, stops_at_the_first: bool) -> Result<(u64, Vec<String>), String> {
     if !text.contains("Full statespace search for:") {
         return Err("it did not search".into());

@@ -70,8 +70,8 @@ impl Place {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// tenbin with these words, which is given its signals as this option of env(1) says; that becomes tenbin,
-    /// under the same number.
+    /// tenbin with these words, which is given its signals as this option of env(1) says; that becomes
+    /// tenbin, under the same number.
     pub fn disposed(&self, signals: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new("env");
         command.args([signals, env!("CARGO_BIN_EXE_tenbin")]).args(arguments);
