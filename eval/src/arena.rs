@@ -21,7 +21,7 @@ pub(crate) mod tool;
 mod tools;
 pub(crate) mod zenbench;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use record::{Record, Row};
@@ -33,6 +33,8 @@ use tool::{Answer, Question, Ready, Tool};
 use xtask::failure::Failure;
 use xtask::requirement;
 use xtask::workspace::Workspace;
+
+use crate::files::write;
 
 /// What `cargo xtask arena` may be told.
 #[derive(clap::Args)]
@@ -104,8 +106,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: Arguments) -> Result<(), Fai
             absent: &absent,
             rows: &rows,
         };
-        write(&output, "table.md", &text.markdown())?;
-        write(&output, "table.csv", &text.csv())?;
+        for (name, text) in [("table.md", text.markdown()), ("table.csv", text.csv())] {
+            write(&output.join(name), &text, "make room there, or choose another --output")?;
+        }
         let failed = rows.iter().filter(|row| row.round == round && row.answer == Answer::Failed).count();
         let time = started.elapsed().as_secs_f64();
         eprintln!(
@@ -182,15 +185,4 @@ fn weigh(round: u64, task: &Task, entrants: &[Entrant], stage: &Stage, effects: 
         }
     }
     row
-}
-
-fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
-    let path = folder.join(name);
-    std::fs::write(&path, text).map_err(|error| {
-        Failure::new(
-            format!("write {}", path.display()),
-            error,
-            "make room there, or choose another --output",
-        )
-    })
 }

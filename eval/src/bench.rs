@@ -8,11 +8,11 @@ mod middle;
 mod stop;
 mod yes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tenbin_model::words::comma;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::status_in_words;
+use xtask::command::{Command, status_in_words};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
@@ -135,6 +135,15 @@ fn command(stand: &Stand<'_>, name: &str, words: &[&str], store: &Path) -> Resul
         return Ok(());
     }
     Err(Failure::new(format!("run the benchmark {name}"), status, "read what it printed"))
+}
+
+/// Compiles a C program below `eval/src/bench` into `folder`, by these options.
+fn compile(workspace: &Workspace, options: &[&str], source: &str, folder: &Path) -> Result<PathBuf, Failure> {
+    let source = workspace.root().join("eval/src/bench").join(source);
+    let program = folder.join(source.file_stem().unwrap_or_default());
+    let command = Command::new("cc").arguments(options).arguments(["-Wall", "-Wextra", "-o"]);
+    command.argument(&program).argument(source).remedy("correct what the compiler names").read()?;
+    Ok(program)
 }
 
 fn choose(name: Option<&str>) -> Result<Vec<&'static Benchmark>, Failure> {

@@ -9,6 +9,7 @@ use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
 use crate::commands::absolute;
+use crate::files::write;
 
 const PACKAGE: &str = include_str!("../browser/package.json");
 const PROGRAM: &str = include_str!("../browser/report.mjs");
@@ -41,7 +42,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     let binary = workspace.build(host, Profile::Dev)?;
     let folder = workspace.scratch("browser")?;
     for (name, text) in [("package.json", PACKAGE), ("report.mjs", PROGRAM)] {
-        written(&folder.join(name), text)?;
+        write(&folder.join(name), text, REMEDY)?;
     }
     let kept = workspace.root().join("fixtures/pages/survey.db");
     let kept = arguments.store.as_deref().map_or(Ok(kept), absolute)?;
@@ -62,7 +63,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     for (times, page, most) in
         [(500, "hostile.html", TEN_THOUSAND), (5_000, "hostile-large.html", HUNDRED_THOUSAND)]
     {
-        written(&folder.join("hostile.json"), &hostile(times))?;
+        write(&folder.join("hostile.json"), &hostile(times), REMEDY)?;
         let imported = tenbin(&["import", "hostile.json"])?;
         let run = imported.trim_end().rsplit(' ').next().unwrap_or_default().to_owned();
         tenbin(&["report", &run, "-o", "without.html"])?;
@@ -106,10 +107,6 @@ fn small_enough(what: &str, bytes: u64, most: u64) -> Result<(), Failure> {
         reason,
         "make what crates/document/src/html writes shorter",
     ))
-}
-
-fn written(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| Failure::new(format!("write {}", path.display()), error, REMEDY))
 }
 
 /// Names by which users have broken out of markup, styles and scripts, a line each.

@@ -31,16 +31,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
     let mut command = workspace
         .cargo()
-        .arguments([
-            "test",
-            "--package",
-            "tenbin-boot",
-            "--test",
-            "campaign",
-            "--",
-            "--nocapture",
-            "second_reading",
-        ])
+        .arguments(["test", "--package", "tenbin-boot", "--test", "campaign"])
+        .arguments(["--", "--nocapture", "second_reading"])
         .variable("TENBIN_CAMPAIGN_TESTS", arguments.tests.to_string())
         .variable("TENBIN_CAMPAIGN_SEED", arguments.seed.to_string());
     if let Some(herd) = &arguments.herd {

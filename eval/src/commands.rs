@@ -25,16 +25,14 @@ use spinner::Spinner;
 use tally::{Question, Row, Tool};
 use tenbin_model::Report;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::{Command, Output, status_in_words};
+use xtask::command::{Command, Output};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
 use crate::arena::surroundings;
+use crate::files::write;
 use crate::steady::{Load, of_this_program};
 use crate::tally::{Finding, Outcome};
-
-/// The exit status of a weighing in which everything was refused. It has a report all the same.
-const REFUSED: i32 = 3;
 
 /// By how much a tool may take longer than it was given before it is ended: load slows its start and its end.
 const GRACE: Duration = Duration::from_secs(120);
@@ -115,11 +113,7 @@ struct Stand<'a> {
 /// Ask everything, print tables. Fails where equal pairs are called different too often, or tenbin
 /// never answers.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let host = Architecture::HERE;
-    let binary = match &arguments.tenbin {
-        Some(binary) => absolute(binary)?,
-        None => workspace.build(host, Profile::Dist)?,
-    };
+    let binary = tenbin(workspace, arguments.tenbin.as_deref())?;
     let spinner = Spinner::set_up(workspace)?;
     let stand = Stand { arguments, spinner, binary: &binary, margin: margin(arguments) };
     let head = stand.head()?;
@@ -226,8 +220,7 @@ impl Stand<'_> {
     fn multitime(&self, question: &Question, pair: &Pair) -> Result<Finding, Failure> {
         let batch = self.spinner.folder.join("multitime.batch");
         let text = format!("{}\n{}\n", pair.commands[0], pair.commands[1]);
-        std::fs::write(&batch, text)
-            .map_err(|error| Failure::new(format!("write {}", batch.display()), error, "make room there"))?;
+        write(&batch, &text, "make room there")?;
         let runs = multitime::runs(question.time.unwrap_or(1));
         // It sleeps up to a second before each run, unless it is kept from that.
         let command = peer(self.arguments.multitime.as_deref())?.directory(&self.spinner.folder);
@@ -243,12 +236,9 @@ impl Stand<'_> {
 
     /// The machine, the programs and the commands.
     fn head(&self) -> Result<String, Failure> {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let mut text = format!(
-            "# Commands\n\n- processor: {}; CPUs online: {}\n- kernel: Linux {}\n- load average before: {}\n- {}",
-            surroundings::processor(&read("/proc/cpuinfo")),
-            read("/sys/devices/system/cpu/online").trim(),
-            read("/proc/sys/kernel/osrelease").trim(),
+            "# Commands\n\n- {}\n- load average before: {}\n- {}",
+            surroundings::machine("\n- "),
             surroundings::load(),
             first_line(&self.tenbin().argument("--version").read()?)
         );
@@ -275,10 +265,8 @@ impl Stand<'_> {
     }
 
     fn keep(&self, text: &str) -> Result<(), Failure> {
-        let Some(path) = &self.arguments.markdown else { return Ok(()) };
-        std::fs::write(path, text).map_err(|error| {
-            Failure::new(format!("write {}", path.display()), error, "choose another file for --markdown")
-        })
+        let file = self.arguments.markdown.as_deref();
+        file.map_or(Ok(()), |path| write(path, text, "choose another file for --markdown"))
     }
 }
 
@@ -338,9 +326,8 @@ fn margin(arguments: &Arguments) -> f64 {
 
 /// What tenbin makes of a pair.
 fn weighed(output: &Output) -> Result<Finding, Failure> {
-    if !matches!(output.code, Some(0 | REFUSED)) {
-        let reason = format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end());
-        return Err(Failure::new("ask tenbin to weigh", reason, "ask tenbin by hand"));
+    if !output.is_answer() {
+        return Err(Failure::new("ask tenbin to weigh", output.ending(), "ask tenbin by hand"));
     }
     let report: Report =
         serde_json::from_str(&output.text).map_err(|error| unreadable("tenbin", &error.to_string()))?;
@@ -373,6 +360,11 @@ fn peer(program: Option<&Path>) -> Result<Command, Failure> {
     Ok(Command::new(absolute(program.unwrap_or(Path::new("")))?))
 }
 
+/// The tenbin that is asked: the one that is named, or the one that is built as it is shipped.
+pub(crate) fn tenbin(workspace: &Workspace, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    named.map_or_else(|| workspace.build(Architecture::HERE, Profile::Dist), absolute)
+}
+
 /// A program by its path, which is to be started in another folder; one by its name alone stays that.
 pub(crate) fn absolute(program: &Path) -> Result<PathBuf, Failure> {
     if program.components().count() == 1 && !program.exists() {
@@ -398,6 +390,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use xtask::command::REFUSED;
 
     #[derive(Parser)]
     struct CommandLine {
@@ -439,12 +432,7 @@ mod tests {
 
     #[test]
     fn what_is_no_report_of_tenbin_is_a_failure() {
-        let output = |code, text: &str| Output {
-            code: Some(code),
-            text: text.into(),
-            diagnostics: "why".into(),
-            time: Duration::ZERO,
-        };
+        let output = |code, text: &str| Output { code: Some(code), text: text.into(), ..Output::default() };
         for (code, text) in [(4, "{}"), (0, ""), (0, "{}"), (REFUSED, "{}")] {
             assert!(weighed(&output(code, text)).is_err(), "{code} {text}");
         }

@@ -14,9 +14,9 @@ mod verdicts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::files::write;
 use crate::schema;
 use emulator::{End, Firmware, Run, Schedule};
-use tenbin_model::words::semicolon;
 use xtask::architecture::{Architecture, Target};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
@@ -75,14 +75,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
             ));
         }
     }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "approve the firmware",
-        semicolon(faults),
-        "run the command that is printed above, and read firmware/README.md",
-    ))
+    let remedy = "run the command that is printed above, and read firmware/README.md";
+    Failure::judge("approve the firmware", &faults, remedy)
 }
 
 /// Ask the checker about every file, and have QEMU follow what it found under SC; what is not as it must be.
@@ -96,10 +90,7 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
         let (checked, text) = question.ask(host.command(&binary), out)?;
         if question.replayed {
             let path = folder.join(format!("{}.json", question.name));
-            std::fs::write(&path, text).map_err(|error| {
-                let tried = format!("write {}", path.display());
-                Failure::new(tried, error, "make room in the target folder")
-            })?;
+            write(&path, &text, "make room in the target folder")?;
             let output = replays::follow(host.command(&binary), &path)?;
             faults.extend(replays::judge(&checked, &output, question.executed));
             if !question.executed {
@@ -116,6 +107,11 @@ fn ask(workspace: &Workspace, out: &Path) -> Result<Vec<String>, Failure> {
         schema::check_replay(host.command(&binary), &folder, &replay)?;
     }
     Ok(faults)
+}
+
+/// A run whose instructions are counted.
+fn counted(name: &'static str, harts: u64, boot_hart: u64, planted: Vec<(&'static str, u64, u64)>) -> Run {
+    Run { name, harts, boot_hart, schedule: COUNTED, patience: PATIENCE, planted, garbage: vec![] }
 }
 
 /// Every run: sound handshakes on harts of their own threads and in turns, and each bug once.
@@ -139,15 +135,7 @@ fn trials() -> Vec<Trial> {
         for late in 0..4 {
             let mut planted = garbage.to_vec();
             planted.push(("delays", late, LATE));
-            let run = Run {
-                name: "change",
-                harts: 4,
-                boot_hart,
-                schedule: COUNTED,
-                patience: PATIENCE,
-                planted,
-                garbage: vec![],
-            };
+            let run = counted("change", 4, boot_hart, planted);
             trials.push(Trial { run, expected: End::Arrived, shows: "garbage misleads nobody" });
         }
     }
@@ -159,15 +147,7 @@ fn trials() -> Vec<Trial> {
 fn bugs() -> Vec<Trial> {
     let late = ("delays", 0, LATE);
     let trial = |name, boot_hart, planted: &[_], expected, shows| Trial {
-        run: Run {
-            name,
-            harts: 2,
-            boot_hart,
-            schedule: COUNTED,
-            patience: PATIENCE,
-            planted: planted.to_vec(),
-            garbage: vec![],
-        },
+        run: counted(name, 2, boot_hart, planted.to_vec()),
         expected,
         shows,
     };

@@ -6,7 +6,7 @@
 mod peers;
 mod sources;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -14,18 +14,15 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use tenbin_model::words::comma;
-use xtask::architecture::Architecture;
 use xtask::failure::Failure;
-use xtask::workspace::{Profile, Workspace};
+use xtask::workspace::Workspace;
 
 use crate::arena::surroundings;
-use crate::commands::absolute;
+use crate::commands;
+use crate::files::write;
 use crate::tally::{COLUMNS, Outcome, Tally};
 use peers::Peer;
 use sources::Work;
-
-/// The exit status of a weighing in which everything was refused.
-const REFUSED: i32 = 3;
 
 /// What `cargo xtask functions` may be told.
 #[derive(clap::Args)]
@@ -124,10 +121,7 @@ struct Row {
 /// Asks everything, and keeps a table after each round. Fails where tenbin calls equals different more often
 /// than one time in a hundred, beyond chance.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let binary = match &arguments.tenbin {
-        Some(binary) => absolute(binary)?,
-        None => workspace.build(Architecture::HERE, Profile::Dist)?,
-    };
+    let binary = commands::tenbin(workspace, arguments.tenbin.as_deref())?;
     let stand = Stand { workspace, arguments, binary, folder: workspace.scratch("functions")? };
     let tools: Vec<&Peer> =
         peers::ALL.iter().filter(|peer| arguments.tools.iter().any(|name| name == peer.name)).collect();
@@ -147,7 +141,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
         }
         text = format!("{head}\n{}", table(&tools, &arguments.effects, &rows));
         if let Some(path) = &arguments.markdown {
-            keep(path, &text)?;
+            write(path, &text, "choose another --markdown")?;
         }
         eprintln!("round {round} of {}: {:.0} s", arguments.pairs, begun.elapsed().as_secs_f64());
     }
@@ -180,13 +174,10 @@ fn ask(stand: &Stand<'_>, tool: &Peer, pair: &Pair) -> Row {
 
 /// The machine, and when each tool says that two functions differ.
 fn head(tools: &[&Peer], arguments: &Arguments) -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let mut text = format!(
-        "# Functions\n\n- processor: {}; CPUs online: {}; kernel: Linux {}; load average before: {}\n\
+        "# Functions\n\n- {}; load average before: {}\n\
          - {} s for each pair; tenbin: --margin {}; seconds below hold the compiler's time\n",
-        surroundings::processor(&read("/proc/cpuinfo")),
-        read("/sys/devices/system/cpu/online").trim(),
-        read("/proc/sys/kernel/osrelease").trim(),
+        surroundings::machine("; "),
         surroundings::load(),
         arguments.within,
         arguments.margin,
@@ -224,10 +215,4 @@ fn table(tools: &[&Peer], effects: &[f64], rows: &[Row]) -> String {
 
 fn tally<'a>(rows: impl Iterator<Item = &'a Row>) -> Tally {
     Tally::of(rows.map(|row| (row.outcome, row.seconds)))
-}
-
-fn keep(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        Failure::new(format!("write {}", path.display()), error, "choose another --markdown")
-    })
 }

@@ -4,7 +4,7 @@
 //! commands, parameters and keys, and whether it was measured at all. Where the two differ on purpose, the
 //! table says why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,11 +75,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     if unexplained.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(
-        "hold tenbin against hyperfine",
-        format!("they differ: {}", semicolon(unexplained)),
-        REMEDY,
-    ))
+    let reason = format!("they differ: {}", semicolon(unexplained));
+    Err(Failure::new("hold tenbin against hyperfine", reason, REMEDY))
 }
 
 /// What can be seen of a program's run from outside, by name.
@@ -108,11 +105,9 @@ impl Seen {
                 seen.extend(of_json(&text));
             } else if name.starts_with("table") {
                 // Figures differ; what stands around them does not.
-                let plain = text
-                    .lines()
-                    .map(|line| line.replace(|letter: char| letter.is_ascii_digit() || letter == '.', ""));
-                let plain: Vec<String> = plain.collect();
-                seen.insert(name, distinct(plain.iter().map(String::as_str).take(1)));
+                let first = text.lines().next().unwrap_or_default();
+                let is_figure = |letter: char| letter.is_ascii_digit() || letter == '.';
+                seen.insert(name, first.replace(is_figure, ""));
             } else if name != "input" && name != "out.json" && !name.starts_with("store.db") {
                 seen.insert(name, distinct(text.lines()));
             }
@@ -123,10 +118,8 @@ impl Seen {
     /// What differs of both, or what was seen of both where nothing does.
     fn beside(&self, other: &Self) -> (String, String) {
         let names = self.0.keys().chain(other.0.keys());
-        let mut differing: Vec<&String> =
+        let differing: BTreeSet<&String> =
             names.filter(|name| self.0.get(*name) != other.0.get(*name)).collect();
-        differing.sort();
-        differing.dedup();
         if differing.is_empty() {
             return (self.to_string(), other.to_string());
         }
@@ -149,10 +142,7 @@ impl fmt::Display for Seen {
 
 /// The lines that differ from each other, in order: how often a hook runs, the two need not agree on.
 fn distinct<'a>(lines: impl Iterator<Item = &'a str>) -> String {
-    let mut lines: Vec<&str> = lines.collect();
-    lines.sort_unstable();
-    lines.dedup();
-    comma(lines)
+    comma(lines.collect::<BTreeSet<_>>())
 }
 
 /// What hyperfine's JSON says, but for times.

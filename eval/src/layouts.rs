@@ -7,19 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tenbin_model::{Evidence, Interval, Report, Verdict};
-use xtask::architecture::Architecture;
 use xtask::command::Command;
 use xtask::failure::Failure;
-use xtask::workspace::{Profile, Workspace};
+use xtask::workspace::Workspace;
 
-use crate::commands::absolute;
+use crate::commands;
 use crate::tally::word;
 
 /// By how much tenbin may take longer than it was given before it is ended.
 const GRACE: Duration = Duration::from_secs(120);
-
-/// The exit status of a weighing in which everything was refused.
-const REFUSED: i32 = 3;
 
 /// What `cargo xtask layouts` may be told.
 #[derive(clap::Args)]
@@ -52,11 +48,8 @@ struct Answer {
 
 /// Prints a row for each pair.
 pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Failure> {
-    let binary = match &arguments.tenbin {
-        Some(binary) => absolute(binary)?,
-        None => workspace.build(Architecture::HERE, Profile::Dist)?,
-    };
-    let file = absolute(&arguments.pairs)?;
+    let binary = commands::tenbin(workspace, arguments.tenbin.as_deref())?;
+    let file = commands::absolute(&arguments.pairs)?;
     let text = std::fs::read_to_string(&file)
         .map_err(|error| Failure::new(format!("read {}", file.display()), error, "name a file of pairs"))?;
     let folder = file.parent().unwrap_or(Path::new("/"));
@@ -75,10 +68,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
             let script = format!("exec \"$0\" weigh --json --no-store --within {seconds}s {layout} {words}");
             let command = Command::new("sh").arguments(["-c", &script]).argument(&binary).directory(folder);
             let output = command.patience(Duration::from_secs(seconds) + GRACE).capture_quietly()?;
-            match output.code {
-                Some(0 | REFUSED) => Ok(answer(&output.text)),
-                _ => Err(Failure::new(format!("weigh {name}"), output.diagnostics, "ask tenbin by hand")),
+            if output.is_answer() {
+                return Ok(answer(&output.text));
             }
+            Err(Failure::new(format!("weigh {name}"), output.diagnostics, "ask tenbin by hand"))
         };
         let whole = ask(arguments.over, None)?;
         let mut single = Vec::new();

@@ -9,6 +9,8 @@ mod bench;
 mod browser;
 mod campaign;
 mod commands;
+mod cpus;
+mod files;
 mod firmware;
 mod functions;
 mod hyperfine;

@@ -15,12 +15,9 @@ use rand_pcg::Pcg64;
 use tenbin_analysis::across::{Across, Compared};
 use tenbin_model::{Report, Verdict};
 use xtask::architecture::{Architecture, Target};
-use xtask::command::{Command, status_in_words};
+use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
-
-/// The exit status of a comparison in which everything was refused.
-const REFUSED: i32 = 3;
 
 /// The part of all comparisons of equal runs that may be called different.
 const LEVEL: f64 = 0.01;
@@ -48,7 +45,7 @@ pub(crate) struct Arguments {
 /// How often each comparison was called what.
 #[derive(Default)]
 struct Tally {
-    /// By comparison: different, equivalent, refused.
+    /// By comparison, in the order of [`Verdict`]: different, equivalent, refused.
     by_comparison: BTreeMap<String, [usize; 3]>,
     /// How many times two sides were compared, and how many times anything was different.
     sides: usize,
@@ -100,10 +97,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
 fn ask(tenbin: Command, arguments: &Arguments, words: &[&str]) -> Result<String, Failure> {
     let command = tenbin.arguments(words).patience(Duration::from_secs(arguments.seconds));
     let output = command.remedy("give it more time with --seconds").capture_quietly()?;
-    if !matches!(output.code, Some(0 | REFUSED)) {
-        return Err(unread(format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end())));
-    }
-    Ok(output.text)
+    if output.is_answer() { Ok(output.text) } else { Err(unread(output.ending())) }
 }
 
 fn unread(reason: impl std::fmt::Display) -> Failure {
@@ -120,12 +114,7 @@ impl Tally {
     fn count(&mut self, comparisons: &[(String, Verdict)]) {
         self.sides += 1;
         for (name, verdict) in comparisons {
-            let place = match verdict {
-                Verdict::Different => 0,
-                Verdict::Equivalent => 1,
-                Verdict::Refused => 2,
-            };
-            self.by_comparison.entry(name.clone()).or_default()[place] += 1;
+            self.by_comparison.entry(name.clone()).or_default()[*verdict as usize] += 1;
         }
         self.any += usize::from(comparisons.iter().any(|(_, verdict)| *verdict == Verdict::Different));
     }

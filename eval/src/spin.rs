@@ -8,12 +8,11 @@ mod answer;
 mod verifier;
 
 use std::fmt;
-use std::path::Path;
 
-pub(crate) use self::answer::{Answer, ask, judge, question};
-pub(crate) use self::verifier::{Verified, Verifier};
+pub(crate) use self::answer::{Answer, judge, question};
+pub(crate) use self::verifier::Verifier;
 use crate::firmware::emulator;
-use tenbin_model::words::{comma, semicolon};
+use tenbin_model::words::comma;
 use xtask::architecture::{Architecture, Target};
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
@@ -25,7 +24,7 @@ pub(crate) const HANDSHAKES: [&str; 3] = ["one_flag", "two_flags", "wake_kept"];
 pub(crate) const HARTS: [u64; 3] = [2, 3, 4];
 
 /// A handshake on a machine.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Case {
     pub(crate) handshake: String,
     pub(crate) harts: u64,
@@ -71,32 +70,23 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let folder = workspace.scratch("spin")?;
     let mut verified = Vec::new();
     for case in cases() {
-        let spin = verify(workspace, &folder, &case)?.wrong;
+        // Not optimised: these verifiers run for less time than it takes to optimise them.
+        let (verifier, _) = Verifier::build(workspace, &folder, &case, "-O0")?;
+        let spin = verifier.run()?.wrong;
         println!("  SPIN, {case}: {spin}");
         verified.push((case, spin));
     }
-    let answers = ask(host.command(&binary), &files, &HANDSHAKES, &HARTS, "all")?;
+    let output = question(host.command(&binary), &files, &HANDSHAKES, &HARTS, "all").capture()?;
+    let answers = judge(output.code, &output.text, &output.diagnostics)?;
     let mut faults = Vec::new();
     for (case, spin) in &verified {
         let tenbin = answers.get(case);
         println!("  tenbin, {case}: {}", answer::in_words(tenbin));
         faults.extend(difference(case, *spin, tenbin));
     }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        "find tenbin and SPIN agreed",
-        semicolon(faults),
-        "compare firmware/promela with the firmware's sources, and both counterexamples with one another",
-    ))
-}
-
-/// What SPIN says of one case. Not optimised: these verifiers run for less time than it takes to optimise
-/// them.
-fn verify(workspace: &Workspace, folder: &Path, case: &Case) -> Result<Verified, Failure> {
-    let (verifier, _) = Verifier::build(workspace, folder, case, "-O0")?;
-    verifier.run()
+    let remedy =
+        "compare firmware/promela with the firmware's sources, and both counterexamples with one another";
+    Failure::judge("find tenbin and SPIN agreed", &faults, remedy)
 }
 
 fn cases() -> Vec<Case> {

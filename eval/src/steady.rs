@@ -21,17 +21,14 @@ use tenbin_model::{Report, Verdict};
 use answer::Answer;
 use table::Table;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::status_in_words;
 use xtask::failure::Failure;
 use xtask::workspace::{Profile, Workspace};
 
+use crate::files::write;
 pub(crate) use load::{Load, busy, of_this_program};
 
 /// By how much a busy process may outlive the run that it disturbs, should nobody end it.
 const GRACE: u64 = 60;
-
-/// The exit status of a run in which everything was refused. It has a report all the same.
-const REFUSED: i32 = 3;
 
 /// What `cargo xtask steady` may be told.
 #[derive(clap::Args)]
@@ -113,7 +110,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<ExitCo
         .markdown();
         if let Some(path) = &arguments.markdown {
             // After every run, so that one who stops it has a table too.
-            write(path, &text)?;
+            write(path, &text, "choose another file for --markdown")?;
         }
     }
     print!("\n{text}");
@@ -135,9 +132,8 @@ fn ask(host: Architecture, binary: &Path, arguments: &Arguments, name: String) -
         let tried = format!("ask tenbin about {}", comma(&arguments.experiments));
         Failure::new(tried, reason, "run `tenbin run --quick` by hand")
     };
-    if !matches!(output.code, Some(0 | REFUSED)) {
-        let status = status_in_words(output.code);
-        return Err(failure(format!("{status}\n{}", output.diagnostics.trim_end())));
+    if !output.is_answer() {
+        return Err(failure(output.ending()));
     }
     let report = serde_json::from_str::<Report>(&output.text).map_err(|error| failure(error.to_string()))?;
     let answers = answer::read(&report.answers).map_err(failure)?;
@@ -150,12 +146,6 @@ fn ask(host: Architecture, binary: &Path, arguments: &Arguments, name: String) -
         load.map_or_else(|| "unknown".into(), |load| format!("{load:.1}"))
     );
     Ok(Run { name, answers, load, report })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        Failure::new(format!("write {}", path.display()), error, "choose another file for --markdown")
-    })
 }
 
 #[cfg(test)]

@@ -114,6 +114,10 @@ impl Tally {
     }
 }
 
+pub(crate) fn median(values: Vec<f64>) -> Option<f64> {
+    Ordered::new(values).map(|values| values.median())
+}
+
 /// "0.0 to 16.8 %".
 pub(crate) fn in_per_cent(interval: Option<Interval>) -> String {
     interval.map_or_else(
@@ -137,6 +141,19 @@ pub(crate) fn evidence(left: &str, right: &str, ratio: f64) -> Evidence {
         detectable: 0.01,
         margin: 0.01,
         regimes: Vec::new(),
+    }
+}
+
+/// Who measured, for tests.
+#[cfg(test)]
+pub(crate) fn provenance() -> tenbin_model::Provenance {
+    tenbin_model::Provenance {
+        version: "9.9.9".into(),
+        build: None,
+        started: "2000-01-01T00:00:00Z".into(),
+        seed: 1,
+        effort: tenbin_model::Effort::Quick,
+        arguments: Vec::new(),
     }
 }
 

@@ -14,7 +14,7 @@ use fuser::{
 };
 use tenbin_model::words::comma;
 use xtask::architecture::Architecture;
-use xtask::command::{Command, status_in_words};
+use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::requirement::{self, Requirement};
 use xtask::workspace::{Profile, Workspace};
@@ -57,78 +57,42 @@ struct Planted {
     besides: &'static [&'static str],
 }
 
+const fn planted(
+    name: &'static str,
+    sides: [&'static str; 2],
+    first: &'static [&'static str],
+    besides: &'static [&'static str],
+) -> Planted {
+    Planted { name, sides, first, besides }
+}
+
 const PLANTED: [Planted; 14] = [
-    Planted { name: "more calls", sides: ["calls=1000", "calls=100000"], first: &["getppid"], besides: &[] },
-    Planted {
-        name: "more files opened",
-        sides: ["opens=100", "opens=20000"],
-        first: &["openat"],
-        besides: &["close"],
-    },
-    Planted {
-        name: "calls that fail",
-        sides: ["failing=100", "failing=50000"],
-        first: &["access", "faccessat"],
-        besides: &[],
-    },
-    Planted {
-        name: "a longer sleep",
-        sides: ["sleep=1000", "sleep=31000"],
-        first: &["clock_nanosleep"],
-        besides: &[],
-    },
-    Planted {
-        name: "more user code",
-        sides: ["spin=1000", "spin=40000"],
-        first: &["user code"],
-        besides: &[],
-    },
-    Planted {
-        name: "more pages touched",
-        sides: ["pages=100", "pages=20000"],
-        first: &["page fault"],
-        // The touch itself; and what gives the pages back.
-        besides: &["user code", "exit_group", "munmap"],
-    },
-    Planted {
-        name: "a lock, its holder asleep",
-        sides: ["lock=100", "lock=30000"],
-        first: &["clock_nanosleep"],
-        besides: &[],
-    },
-    Planted {
-        name: "a lock, its holder busy",
-        // Longer than the tick after which the holder gets a CPU if it was put on that of the waiter.
-        sides: ["busy-lock=100", "busy-lock=300000"],
-        first: &["user code"],
-        besides: &[],
-    },
-    Planted {
-        name: "more processes",
-        sides: ["forks=2", "forks=150"],
-        first: &["clone", "wait4"],
-        besides: &["clone", "wait4", "page fault", "exit_group", "user code"],
-    },
-    Planted {
-        name: "longer reads",
-        sides: ["short-reads=400", "long-reads=400"],
-        first: &["pread64"],
-        besides: &["page fault"],
-    },
-    Planted {
-        name: "a slower device",
-        sides: ["quick-device=50", "slow-device=50"],
-        first: &["pread64"],
-        besides: &[],
-    },
-    Planted { name: "more syncs", sides: ["syncs=1", "syncs=60"], first: &["fsync"], besides: &["pwrite64"] },
-    Planted { name: "many kinds of calls", sides: ["kinds=100", "kinds=60000"], first: &[], besides: &[] },
-    Planted {
-        name: "another order",
-        sides: ["calls=30000 pages=3000", "pages=3000 calls=30000"],
-        first: &[],
-        besides: &[],
-    },
+    planted("more calls", ["calls=1000", "calls=100000"], &["getppid"], &[]),
+    planted("more files opened", ["opens=100", "opens=20000"], &["openat"], &["close"]),
+    planted("calls that fail", ["failing=100", "failing=50000"], &["access", "faccessat"], &[]),
+    planted("a longer sleep", ["sleep=1000", "sleep=31000"], &["clock_nanosleep"], &[]),
+    planted("more user code", ["spin=1000", "spin=40000"], &["user code"], &[]),
+    // The touch itself; and what gives the pages back.
+    planted(
+        "more pages touched",
+        ["pages=100", "pages=20000"],
+        &["page fault"],
+        &["user code", "exit_group", "munmap"],
+    ),
+    planted("a lock, its holder asleep", ["lock=100", "lock=30000"], &["clock_nanosleep"], &[]),
+    // Longer than the tick after which the holder gets a CPU if it was put on that of the waiter.
+    planted("a lock, its holder busy", ["busy-lock=100", "busy-lock=300000"], &["user code"], &[]),
+    planted(
+        "more processes",
+        ["forks=2", "forks=150"],
+        &["clone", "wait4"],
+        &["clone", "wait4", "page fault", "exit_group", "user code"],
+    ),
+    planted("longer reads", ["short-reads=400", "long-reads=400"], &["pread64"], &["page fault"]),
+    planted("a slower device", ["quick-device=50", "slow-device=50"], &["pread64"], &[]),
+    planted("more syncs", ["syncs=1", "syncs=60"], &["fsync"], &["pwrite64"]),
+    planted("many kinds of calls", ["kinds=100", "kinds=60000"], &[], &[]),
+    planted("another order", ["calls=30000 pages=3000", "pages=3000 calls=30000"], &[], &[]),
 ];
 
 /// What an answer is worth.
@@ -214,11 +178,8 @@ fn ask(binary: &Path, folder: &Path, it: &Planted, arguments: &Arguments) -> Res
     let asked = weigh.arguments(["weigh", "--why", "--no-store", "--within", &within]);
     let asked = asked.arguments(it.sides.map(|side| format!("./plant {side}")));
     let output = asked.directory(folder).capture_quietly()?;
-    match output.code {
-        // A verdict may be refused; why is another question.
-        Some(0 | 3) => Ok(output.text),
-        code => Err(failure(format!("{}\n{}", status_in_words(code), output.diagnostics.trim_end()))),
-    }
+    // A verdict may be refused; why is another question.
+    if output.is_answer() { Ok(output.text) } else { Err(failure(output.ending())) }
 }
 
 /// The part of an answer that says why.

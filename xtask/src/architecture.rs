@@ -10,16 +10,15 @@ use crate::failure::Failure;
 use crate::requirement::Requirement;
 use tenbin_model::words::comma;
 
-/// The architecture called `name`.
-pub fn named(name: &str) -> Result<Architecture, Failure> {
-    name.parse().map_err(|_| {
+/// The architecture called `name`, or all of them.
+pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Architecture>, Failure> {
+    let Some(name) = name else { return Ok(Architecture::ALL.to_vec()) };
+    let architecture = name.parse().map_err(|_| {
         let known = comma(Architecture::ALL.map(Architecture::name));
-        Failure::new(
-            format!("find the architecture {name}"),
-            "there is no such name",
-            format!("use one of {known}"),
-        )
-    })
+        let tried = format!("find the architecture {name}");
+        Failure::new(tried, "there is no such name", format!("use one of {known}"))
+    })?;
+    Ok(vec![architecture])
 }
 
 /// All but the one that xtask runs on.
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let failure = named("vax").expect_err("no such architecture");
+        let failure = chosen(Some("vax")).expect_err("no such architecture");
         assert!(failure.to_string().contains("x86_64, aarch64, riscv64"), "{failure}");
     }
 }

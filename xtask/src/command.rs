@@ -32,6 +32,7 @@ pub struct Command {
 }
 
 /// What a program left behind.
+#[derive(Default)]
 pub struct Output {
     /// Its exit status; `None` if a signal ended it.
     pub code: Option<i32>,
@@ -41,6 +42,21 @@ pub struct Output {
     pub diagnostics: String,
     /// How long it ran.
     pub time: Duration,
+}
+
+/// What tenbin ends with where the one thing asked was refused. What it was to report is there all the same.
+pub const REFUSED: i32 = 3;
+
+impl Output {
+    /// Whether it is an answer of tenbin, which may be a refusal.
+    pub fn is_answer(&self) -> bool {
+        matches!(self.code, Some(0 | REFUSED))
+    }
+
+    /// How the program ended, and what it complained of.
+    pub fn ending(&self) -> String {
+        format!("{}\n{}", status_in_words(self.code), self.diagnostics.trim_end())
+    }
 }
 
 impl Command {
@@ -125,11 +141,7 @@ impl Command {
             text.push('\n');
         };
         let end = child::feed(self.prepare(), self.bounds(PATIENCE), &mut line);
-        let code = match end.map_err(|fault| self.unstarted(&fault))? {
-            End::Exited(code) => Some(code),
-            End::Signalled(_) => None,
-            End::OutOfTime => return Err(self.late(PATIENCE)),
-        };
+        let code = self.code(end.map_err(|fault| self.unstarted(&fault))?)?;
         Ok(Output { code, text, diagnostics: String::new(), time: begin.elapsed() })
     }
 
@@ -162,12 +174,15 @@ impl Command {
         let finished = child::run(self.prepare(), self.bounds(PATIENCE));
         let Finished { end, stdout, stderr, time } = finished.map_err(|fault| self.unstarted(&fault))?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let code = match end {
-            End::Exited(code) => Some(code),
-            End::Signalled(_) => None,
-            End::OutOfTime => return Err(self.late(PATIENCE)),
-        };
-        Ok(Output { code, text: text(stdout), diagnostics: text(stderr), time })
+        Ok(Output { code: self.code(end)?, text: text(stdout), diagnostics: text(stderr), time })
+    }
+
+    fn code(&self, end: End) -> Result<Option<i32>, Failure> {
+        match end {
+            End::Exited(code) => Ok(Some(code)),
+            End::Signalled(_) => Ok(None),
+            End::OutOfTime => Err(self.late(PATIENCE)),
+        }
     }
 
     /// Run it with standard output kept, and insist on success.
@@ -177,11 +192,7 @@ impl Command {
         let output = self.capture_quietly()?;
         match output.code {
             Some(0) => Ok(output.text),
-            code => Err(Failure::new(
-                format!("run `{described}`"),
-                format!("{}\n{}", status_in_words(code), output.diagnostics.trim_end()),
-                remedy,
-            )),
+            _ => Err(Failure::new(format!("run `{described}`"), output.ending(), remedy)),
         }
     }
 
@@ -293,10 +304,7 @@ mod tests {
     fn output_and_status_are_kept() {
         let output = Command::new("sh").arguments(["-c", "echo out; echo err >&2; exit 3"]).capture_quietly();
         let output = output.expect("sh runs");
-        assert_eq!(
-            (output.code, output.text.as_str(), output.diagnostics.as_str()),
-            (Some(3), "out\n", "err\n")
-        );
+        assert_eq!((output.code, &*output.text, &*output.diagnostics), (Some(3), "out\n", "err\n"));
     }
 
     #[test]

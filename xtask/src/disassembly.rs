@@ -17,7 +17,6 @@ use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::{self, Requirement};
 use crate::workspace::{Profile, Workspace};
-use tenbin_model::words::semicolon;
 
 /// Every kernel's symbol begins with this.
 const PREFIX: &str = "tenbin_kernel_";
@@ -38,10 +37,7 @@ pub(crate) fn needs(architecture: Architecture) -> Vec<Requirement> {
 
 /// Check the architecture called `name`, or all of them.
 pub(crate) fn run(workspace: &Workspace, name: Option<&str>) -> Result<(), Failure> {
-    let chosen = match name {
-        Some(name) => vec![architecture::named(name)?],
-        None => Architecture::ALL.to_vec(),
-    };
+    let chosen = architecture::chosen(name)?;
     let needs = chosen.iter().flat_map(|&architecture| needs(architecture)).collect::<Vec<_>>();
     requirement::insist(&needs)?;
     chosen.into_iter().try_for_each(|architecture| check(workspace, architecture))
@@ -82,25 +78,15 @@ pub(crate) fn examine(architecture: Architecture, binary: &Path) -> Result<(), F
         architecture.name(),
         faults.len()
     );
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        format!("approve the kernels of {}", architecture.name()),
-        semicolon(faults),
-        "correct the kernel in crates/metal/src/kernels, or its entry in the table there",
-    ))
+    let remedy = "correct the kernel in crates/metal/src/kernels, or its entry in the table there";
+    Failure::judge(format!("approve the kernels of {}", architecture.name()), &faults, remedy)
 }
 
 /// Every kernel of `binary`, in the order of the addresses.
 fn places(binary: &Path) -> Result<Vec<Place>, Failure> {
-    let failure = |reason: &dyn std::fmt::Display| {
-        Failure::new(
-            format!("read the symbols of {}", binary.display()),
-            reason,
-            "build it again, not stripped",
-        )
-    };
+    let tried = format!("read the symbols of {}", binary.display());
+    let failure =
+        |reason: &dyn std::fmt::Display| Failure::new(&*tried, reason, "build it again, not stripped");
     let bytes = std::fs::read(binary).map_err(|error| failure(&error))?;
     let file = object::File::parse(&*bytes).map_err(|error| failure(&error))?;
     let mut places = file
@@ -112,12 +98,10 @@ fn places(binary: &Path) -> Result<Vec<Place>, Failure> {
         })
         .collect::<Vec<_>>();
     places.sort_by_key(|place| place.address);
-    match places.iter().find(|place| place.size == 0) {
-        Some(place) => {
-            Err(failure(&format!("the symbol {} has no size; give it one with `.size`", place.symbol)))
-        }
-        None => Ok(places),
+    if let Some(Place { symbol, .. }) = places.iter().find(|place| place.size == 0) {
+        return Err(failure(&format!("the symbol {symbol} has no size; give it one with `.size`")));
     }
+    Ok(places)
 }
 
 /// Exactly the bytes of one kernel, as text.

@@ -8,7 +8,7 @@ mod package;
 use std::fs;
 use std::path::Path;
 
-use crate::architecture::{self, Architecture};
+use crate::architecture;
 use crate::command::Command;
 use crate::disassembly;
 use crate::failure::Failure;
@@ -19,10 +19,7 @@ use crate::workspace::{Profile, Workspace};
 /// Builds it all below the target folder, for one architecture or for every one; checked, tried, and with
 /// `twice` compared with what another checkout builds.
 pub(crate) fn run(workspace: &Workspace, architecture: Option<&str>, twice: bool) -> Result<(), Failure> {
-    let architectures = match architecture {
-        Some(name) => vec![architecture::named(name)?],
-        None => Architecture::ALL.to_vec(),
-    };
+    let architectures = architecture::chosen(architecture)?;
     let mut needs = architectures.iter().flat_map(|&it| disassembly::needs(it)).collect::<Vec<_>>();
     needs.push(Requirement::program("dpkg", "dpkg-deb"));
     needs.push(Requirement::file("base-files", materials::LGPL));
@@ -35,12 +32,8 @@ pub(crate) fn run(workspace: &Workspace, architecture: Option<&str>, twice: bool
     for &architecture in &architectures {
         let (binary, size) = binary::build(workspace, architecture, &folder)?;
         let package = package::debian(workspace, architecture, &binary, &folder)?;
-        lines.push(format!(
-            "{:<8} {:>6.2} MB  {}",
-            architecture.name(),
-            size as f64 / 1e6,
-            package.display()
-        ));
+        let (name, size) = (architecture.name(), size as f64 / 1e6);
+        lines.push(format!("{name:<8} {size:>6.2} MB  {}", package.display()));
     }
     write(&folder.join("tenbin.cdx.json"), &materials.bill())?;
     package::crates(workspace, &folder)?;

@@ -3,14 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::architecture::{Architecture, Target};
-use crate::command::{Command, status_in_words};
+use crate::command::{Command, REFUSED, status_in_words};
 use crate::failure::Failure;
 use crate::workspace::{Profile, Workspace};
-use tenbin_model::words::semicolon;
 use tenbin_model::{CalibrationReport, Check, Report};
-
-/// The one thing asked was refused.
-const REFUSED: i32 = 3;
 
 /// The experiment that is asked by name.
 const EXPERIMENT: &str = "atomics";
@@ -48,14 +44,10 @@ pub(crate) fn check(workspace: &Workspace, architecture: Architecture) -> Result
     if !refusal.is_some_and(|refusal| refusal.reached.contains("emulated")) {
         faults.push(format!("`tenbin calibrate --json` does not say in JSON why it refuses: {text}"));
     }
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(
-        format!("approve tenbin on an emulated {}", architecture.name()),
-        semicolon(faults),
-        "run the command that is printed above: an emulated CPU must be named, refused for timing, and still checked",
-    ))
+    let tried = format!("approve tenbin on an emulated {}", architecture.name());
+    let remedy = "run the command that is printed above: an emulated CPU must be named, refused for timing, and still \
+                  checked";
+    Failure::judge(tried, &faults, remedy)
 }
 
 fn status_fault(name: &str, code: Option<i32>, expected: i32) -> Option<String> {

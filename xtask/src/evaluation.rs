@@ -30,13 +30,10 @@ fn program(workspace: &Workspace) -> Result<PathBuf, Failure> {
 
 /// Lets its program be this process from now on, told to do `task` with these words. Where that succeeds it
 /// does not return.
-pub(crate) fn become_it(workspace: &Workspace, task: &str, words: &[String]) -> Failure {
-    let program = match program(workspace) {
-        Ok(program) => program,
-        Err(failure) => return failure,
-    };
+pub(crate) fn become_it(workspace: &Workspace, task: &str, words: &[String]) -> Result<(), Failure> {
+    let program = program(workspace)?;
     let error = process::Command::new(&program).arg(task).args(words).exec();
-    Failure::new(format!("run {}", program.display()), error, "build it again")
+    Err(Failure::new(format!("run {}", program.display()), error, "build it again"))
 }
 
 /// Has it do a step of `cargo xtask test`.

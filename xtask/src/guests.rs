@@ -9,7 +9,7 @@ mod watch;
 use std::path::Path;
 
 use crate::architecture::{self, Architecture, Target};
-use crate::command::{Command, Output, status_in_words};
+use crate::command::{Command, Output, REFUSED, status_in_words};
 use crate::failure::Failure;
 use crate::modules;
 use crate::requirement::Requirement;
@@ -92,9 +92,6 @@ const SAID_OF_REMEDY: &[&str] = &[
 /// Where numbers are read from the kernel: one kernel of each age.
 const FIB: [&str; 2] = ["x86_64", "riscv64"];
 
-/// The status of a question that was refused.
-const REFUSED: i32 = 3;
-
 /// Boot guests through the crate that makes them, and others through the program. An architecture whose
 /// kernel Debian's archive cannot serve is left out aloud.
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
@@ -140,24 +137,26 @@ pub(crate) fn check_alone(workspace: &Workspace) -> Result<(), Failure> {
     pause::check(workspace, &tenbin)
 }
 
+/// `tenbin guest run` of a guest of this architecture that may take so many seconds.
+fn guest(tenbin: &Path, architecture: Architecture, seconds: &str) -> Command {
+    let command = Command::new(tenbin).arguments(["guest", "run", "--arch", architecture.name()]);
+    command.arguments(["--seconds", seconds])
+}
+
 /// Why a kernel of this architecture cannot be had, if lists in Debian's archive contradict each other and it
 /// is not kept here. Whatever else is wrong is for the checks to say.
 fn unserved_because(tenbin: &Path, architecture: Architecture) -> Result<Option<String>, Failure> {
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--", "true"])
-        .capture()?;
+    let output = guest(tenbin, architecture, "300").arguments(["--", "true"]).capture()?;
     Ok(output.diagnostics.lines().find(|line| line.contains(modules::UNSYNCED)).map(str::to_owned))
 }
 
 /// Has a guest's tenbin switch NUMA balancing and huge pages, and be ended in the middle of it.
 fn remedy(tenbin: &Path) -> Result<(), Failure> {
     let output = unless_panicked(|| {
-        Command::new(tenbin)
-            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--seconds", "900"])
-            .arguments(["--cpus", "2", "--nodes", "2", "--", "sh", "-c", REMEDY])
-            .capture()
+        let words = ["--cpus", "2", "--nodes", "2", "--", "sh", "-c", REMEDY];
+        guest(tenbin, Architecture::HERE, "900").arguments(words).capture()
     })?;
-    refused_and_said(&output, "switch the kernel's settings in a guest with two nodes", SAID_OF_REMEDY)
+    answered(&output, "switch the kernel's settings in a guest with two nodes", REFUSED, SAID_OF_REMEDY)
 }
 
 /// Runs the tests of processes in a guest.
@@ -165,16 +164,8 @@ fn processes(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -
     let built = workspace
         .cargo()
         .variables(architecture.cargo_variables())
-        .arguments([
-            "test",
-            "--package",
-            "tenbin-metal",
-            "--lib",
-            "--no-run",
-            "--target",
-            architecture.names().target,
-        ])
-        .arguments(["--message-format", "json"])
+        .arguments(["test", "--package", "tenbin-metal", "--lib", "--no-run", "--message-format", "json"])
+        .arguments(["--target", architecture.names().target])
         .read()?;
     let tests = built
         .lines()
@@ -184,8 +175,7 @@ fn processes(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -
             Failure::new("find the tests that were built", "cargo names none", "see its output")
         })?;
     // A CPU that is told to count instructions has a counter of them, on arm64 (QEMU, `target/arm/helper.c`).
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300"])
+    let output = guest(tenbin, architecture, "300")
         .arguments(["--count-instructions", "--carry", &format!("{tests}:/tests"), "--", "/tests"])
         .arguments(OF_PROCESSES)
         .argument("--nocapture")
@@ -207,8 +197,7 @@ fn processes(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -
 
 /// Has a guest's tenbin, which `calls` has built, weigh commands by the instructions that its CPU counts.
 fn instructions(tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300"])
+    let output = guest(tenbin, architecture, "300")
         .arguments(["--count-instructions", "--", "tenbin", "weigh", "--no-store", "-N", "-r", "20"])
         .arguments(["--metric", "instructions", "busybox true", "busybox seq 1 300"])
         .capture()?;
@@ -225,11 +214,9 @@ fn instructions(tenbin: &Path, architecture: Architecture) -> Result<(), Failure
 fn fib(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
     workspace.build(architecture, Profile::Dist)?;
     let script = "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99";
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "400", "--module", "fibdrv"])
-        .arguments(["--", "sh", "-c", script])
-        .capture()?;
-    refused_and_said(&output, "read numbers from a guest's kernel", SAID_OF_FIB)
+    let words = ["--module", "fibdrv", "--", "sh", "-c", script];
+    let output = guest(tenbin, architecture, "400").arguments(words).capture()?;
+    answered(&output, "read numbers from a guest's kernel", REFUSED, SAID_OF_FIB)
 }
 
 /// Has a guest's tenbin follow calls by ptrace, which no emulator of programs has.
@@ -238,43 +225,25 @@ fn calls(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Re
     let source = workspace.root().join("crates/lab/src/trace/probe.c");
     architecture.compile_dynamic(&source, &tree.join("probe"), &tree)?;
     workspace.build(architecture, Profile::Dist)?;
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300", "--carry-tree"])
+    let output = guest(tenbin, architecture, "300")
+        .argument("--carry-tree")
         .argument(&tree)
         .arguments(["--", "tenbin", "run", "calls", "--no-store", "--set", "probe=/probe"])
         .capture()?;
-    refused_and_said(&output, "follow calls in a guest", SAID_OF_CALLS)
+    answered(&output, "follow calls in a guest", REFUSED, SAID_OF_CALLS)
 }
 
 /// Has a guest's tenbin profile a command of which the calls are known.
 fn profiled(workspace: &Workspace, tenbin: &Path, architecture: Architecture) -> Result<(), Failure> {
     workspace.build(architecture, Profile::Dist)?;
     let script = "tenbin profile --files -- dd if=/dev/zero of=/dev/null bs=1 count=5000 2>&1";
-    let output = Command::new(tenbin)
-        .arguments(["guest", "run", "--arch", architecture.name(), "--seconds", "300"])
-        .arguments(["--", "sh", "-c", script])
-        .capture()?;
-    let tried = "profile a command in a guest";
-    match architecture {
+    let output = guest(tenbin, architecture, "300").arguments(["--", "sh", "-c", script]).capture()?;
+    let wanted: &[&str] = match architecture {
         // Linux 6.1 takes programs for its tracepoints there, and never calls them. Snapshots stand in.
-        Architecture::Aarch64 => answered(
-            &output,
-            tried,
-            0,
-            &["Sampled every", "saw none of the calls made to try", "Which files"],
-        ),
-        _ => answered(
-            &output,
-            tried,
-            0,
-            &["took", "read 5000 –", "/dev/zero", "5000 read", "Observing it took at least"],
-        ),
-    }
-}
-
-/// Holds an answer without times against the words that it must have.
-fn refused_and_said(output: &Output, tried: &str, wanted: &[&str]) -> Result<(), Failure> {
-    answered(output, tried, REFUSED, wanted)
+        Architecture::Aarch64 => &["Sampled every", "saw none of the calls made to try", "Which files"],
+        _ => &["took", "read 5000 –", "/dev/zero", "5000 read", "Observing it took at least"],
+    };
+    answered(&output, "profile a command in a guest", 0, wanted)
 }
 
 /// How often it is tried where the kernel panics. It patches its own code when such settings are switched

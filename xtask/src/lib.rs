@@ -191,29 +191,17 @@ fn chore(chore: Chore) -> Result<ExitCode, Failure> {
         Chore::Bpf => bpf::check(&workspace, true)?,
         Chore::Site { url } => site::run(&workspace, url.as_deref())?,
         Chore::Dist { architecture, twice } => dist::run(&workspace, architecture.as_deref(), twice)?,
-        Chore::Bench(Words { words }) => return Err(evaluation::become_it(&workspace, "bench", &words)),
-        Chore::Arena(Words { words }) => return Err(evaluation::become_it(&workspace, "arena", &words)),
-        Chore::LitmusCampaign(Words { words }) => {
-            return Err(evaluation::become_it(&workspace, "litmus-campaign", &words));
-        }
-        Chore::Steady(Words { words }) => return Err(evaluation::become_it(&workspace, "steady", &words)),
-        Chore::Repeat(Words { words }) => return Err(evaluation::become_it(&workspace, "repeat", &words)),
-        Chore::Hyperfine(Words { words }) => {
-            return Err(evaluation::become_it(&workspace, "hyperfine", &words));
-        }
-        Chore::Commands(Words { words }) => {
-            return Err(evaluation::become_it(&workspace, "commands", &words));
-        }
-        Chore::Why(Words { words }) => return Err(evaluation::become_it(&workspace, "why", &words)),
-        Chore::Functions(Words { words }) => {
-            return Err(evaluation::become_it(&workspace, "functions", &words));
-        }
-        Chore::Browser(Words { words }) => {
-            return Err(evaluation::become_it(&workspace, "browser", &words));
-        }
-        Chore::Layouts(Words { words }) => {
-            return Err(evaluation::become_it(&workspace, "layouts", &words));
-        }
+        Chore::Bench(it) => evaluation::become_it(&workspace, "bench", &it.words)?,
+        Chore::Arena(it) => evaluation::become_it(&workspace, "arena", &it.words)?,
+        Chore::LitmusCampaign(it) => evaluation::become_it(&workspace, "litmus-campaign", &it.words)?,
+        Chore::Steady(it) => evaluation::become_it(&workspace, "steady", &it.words)?,
+        Chore::Repeat(it) => evaluation::become_it(&workspace, "repeat", &it.words)?,
+        Chore::Hyperfine(it) => evaluation::become_it(&workspace, "hyperfine", &it.words)?,
+        Chore::Commands(it) => evaluation::become_it(&workspace, "commands", &it.words)?,
+        Chore::Why(it) => evaluation::become_it(&workspace, "why", &it.words)?,
+        Chore::Functions(it) => evaluation::become_it(&workspace, "functions", &it.words)?,
+        Chore::Browser(it) => evaluation::become_it(&workspace, "browser", &it.words)?,
+        Chore::Layouts(it) => evaluation::become_it(&workspace, "layouts", &it.words)?,
         Chore::Killed { moments, seconds, seed, only } => killed(&workspace, moments, seconds, seed, only)?,
     }
     Ok(ExitCode::SUCCESS)

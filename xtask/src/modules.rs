@@ -14,16 +14,5 @@ pub(crate) use build::{UNSYNCED, check as build, needs as build_needs, sparse, s
 pub(crate) use stubs::{check as stubs, needs as stubs_needs};
 pub(crate) use style::{check as style, needs as style_needs};
 
-use crate::failure::Failure;
-use tenbin_model::words::semicolon;
-
 /// The folder of the modules, from the root of the repository.
 const FOLDER: &str = "kmod";
-
-/// A failure that names every one of `faults`; none if there are none.
-fn judge(tried: &str, faults: &[String], remedy: &str) -> Result<(), Failure> {
-    if faults.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(tried, semicolon(faults), remedy))
-}

@@ -47,21 +47,21 @@ enum Evidence {
 impl Requirement {
     /// The Debian package `package`, which brings `program`.
     pub fn program(package: &str, program: &str) -> Self {
-        Self { source: Source::Package, name: package.into(), evidence: Evidence::Program(program.into()) }
+        Self::package(package, Evidence::Program(program.into()))
     }
 
     /// The Debian package `package`, which brings `file`.
     pub fn file(package: &str, file: &str) -> Self {
-        Self { source: Source::Package, name: package.into(), evidence: Evidence::File(file.into()) }
+        Self::package(package, Evidence::File(file.into()))
     }
 
     /// The Debian package `package`, which brings the Python module `module`.
     pub fn python(package: &str, module: &str) -> Self {
-        Self {
-            source: Source::Package,
-            name: package.into(),
-            evidence: Evidence::PythonModule(module.into()),
-        }
+        Self::package(package, Evidence::PythonModule(module.into()))
+    }
+
+    fn package(name: &str, evidence: Evidence) -> Self {
+        Self { source: Source::Package, name: name.into(), evidence }
     }
 
     /// The standard library for the target `triple`.
@@ -119,38 +119,38 @@ pub fn disassembler() -> Requirement {
 
 /// What builds the firmware.
 pub fn firmware() -> Vec<Requirement> {
-    vec![
-        Requirement::program("make", "make"),
-        Requirement::program("gcc-riscv64-linux-gnu", "riscv64-linux-gnu-gcc"),
-    ]
+    programs(&[("make", "make"), ("gcc-riscv64-linux-gnu", "riscv64-linux-gnu-gcc")])
 }
 
 /// What builds the firmware, and the machine that it runs on.
 pub fn firmware_in_qemu() -> Vec<Requirement> {
-    let mut needs = firmware();
-    needs.push(Requirement::program("qemu-system-misc", "qemu-system-riscv64"));
-    needs
+    [firmware(), programs(&[("qemu-system-misc", "qemu-system-riscv64")])].concat()
 }
 
 /// SPIN and its compiler, and the firmware's.
 pub fn spin() -> Vec<Requirement> {
-    let mut needs = vec![Requirement::program("spin", "spin"), Requirement::program("gcc", "cc")];
-    needs.extend(firmware());
-    needs
+    [programs(&[("spin", "spin"), ("gcc", "cc")]), firmware()].concat()
 }
 
 /// The programs that the questions about work have do it.
 pub fn work() -> Vec<Requirement> {
-    [("git", "git"), ("universal-ctags", "ctags"), ("cscope", "cscope"), ("make", "make"), ("gcc", "cc")]
-        .map(|(package, program)| Requirement::program(package, program))
-        .into()
+    programs(&[
+        ("git", "git"),
+        ("universal-ctags", "ctags"),
+        ("cscope", "cscope"),
+        ("make", "make"),
+        ("gcc", "cc"),
+    ])
 }
 
 /// Chromium, and what drives it.
 pub fn browser() -> Vec<Requirement> {
-    [("chromium", "chromium"), ("nodejs", "node"), ("npm", "npm")]
-        .map(|(package, program)| Requirement::program(package, program))
-        .into()
+    programs(&[("chromium", "chromium"), ("nodejs", "node"), ("npm", "npm")])
+}
+
+/// Debian packages, and the program that each brings.
+fn programs(names: &[(&str, &str)]) -> Vec<Requirement> {
+    names.iter().map(|(package, program)| Requirement::program(package, program)).collect()
 }
 
 /// Where the toolchain's disassembler is.
@@ -199,9 +199,9 @@ fn install(missing: &[Requirement]) {
     if !packages.is_empty() {
         match privilege() {
             Some(prefix) => {
-                report(apt(&prefix).argument("update").run());
+                seen(apt(&prefix).argument("update").run());
                 let install = ["install", "--yes", "--no-install-recommends"];
-                report(apt(&prefix).arguments(install).arguments(packages).run());
+                seen(apt(&prefix).arguments(install).arguments(packages).run());
             }
             None => println!("neither root nor sudo without a password: no package is installed"),
         }
@@ -209,14 +209,8 @@ fn install(missing: &[Requirement]) {
     for (source, word) in [(Source::Target, "target"), (Source::Component, "component")] {
         let names = names(source).collect::<Vec<_>>();
         if !names.is_empty() {
-            report(Command::new("rustup").arguments([word, "add"]).arguments(names).run());
+            seen(Command::new("rustup").arguments([word, "add"]).arguments(names).run());
         }
-    }
-}
-
-fn report(result: Result<(), Failure>) {
-    if let Err(failure) = result {
-        println!("{failure}");
     }
 }
 

@@ -173,15 +173,8 @@ fn reach(workspace: &Workspace, architecture: Architecture) -> Result<(), Failur
     workspace
         .cargo()
         .variables(architecture.cargo_variables())
-        .arguments([
-            "test",
-            "--package",
-            "tenbin-metal",
-            "--no-fail-fast",
-            "--target",
-            architecture.names().target,
-            "--",
-        ])
+        .arguments(["test", "--package", "tenbin-metal", "--no-fail-fast"])
+        .arguments(["--target", architecture.names().target, "--"])
         // One at a time: who forks while another thread is at work may leave the child with a lock of the
         // emulator's own that nobody opens any more (QEMU 7.2), and then waits for ever.
         .arguments(["--test-threads", "1"])

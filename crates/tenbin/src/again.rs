@@ -24,7 +24,7 @@ pub fn answer<T: DeserializeOwned>(words: &[String]) -> Result<(T, Exit), Troubl
     let mut command = Command::new("/proc/self/exe");
     command.args(words).stdin(Stdio::null());
     let bounds = Bounds { output: MOST, ..Bounds::within(LONGEST) };
-    let finished = child::run(command, bounds).map_err(|fault| Trouble::internal(fault.to_string()))?;
+    let finished = child::run(command, bounds)?;
     let why = || String::from_utf8_lossy(&finished.stderr).trim_end().to_owned();
     let exit = match finished.end {
         End::Exited(0) => Exit::Answered,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use tenbin_lab::survey::{Measured, Selection, Survey, cpus};
 use tenbin_lab::{Event, Unfit};
-use tenbin_metal::{Clock, interrupt, machine};
+use tenbin_metal::{Clock, Fault, interrupt, machine};
 use tenbin_model::machine::Observed;
 use tenbin_model::{Cpu, Effort, Machine, Picoseconds, Run};
 
@@ -55,7 +55,7 @@ pub fn measure(
     survey: &Survey<'_>,
     answered: &mut dyn FnMut(&Run),
 ) -> Result<(Measured, Option<i32>), Trouble> {
-    interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
+    interrupt::listen()?;
     let provenance = (env!("CARGO_PKG_VERSION"), build(), date(), words());
     let clock_started = Instant::now();
     let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);
@@ -65,7 +65,7 @@ pub fn measure(
         Event::Finished { run } => progress.aside(|| answered(run)),
         event => progress.follow(event),
     });
-    progress.finish();
+    progress.progress.finish();
     Ok((measured?, interrupt::requested()))
 }
 
@@ -96,10 +96,16 @@ impl From<Unfit> for Trouble {
             Unfit::Refused(refusal) => {
                 Self { exit: Exit::Refused, message: tenbin_analysis::verdict::refused_in_words(&refusal) }
             }
-            Unfit::Missing(missing) => Self::missing(&missing),
-            Unfit::Fault(fault) => Self::internal(fault.to_string()),
+            Unfit::Missing(missing) => Self { exit: Exit::Missing, message: missing.to_string() },
+            Unfit::Fault(fault) => fault.into(),
             Unfit::Stopped => Self::interrupted(interrupt::requested().unwrap_or_default()),
         }
+    }
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self::internal(fault.to_string())
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use rustix::io::Errno;
 use tenbin_metal::inherited;
-use tenbin_model::{Attribution, Missing};
+use tenbin_model::Attribution;
 
 use crate::ascii;
 
@@ -92,11 +92,6 @@ impl Trouble {
     /// The request is wrong.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, message: message.into() }
-    }
-
-    /// Something is missing on this machine.
-    pub fn missing(missing: &Missing) -> Self {
-        Self { exit: Exit::Missing, message: missing.to_string() }
     }
 
     /// This signal ended it before anything was finished.
@@ -285,10 +280,8 @@ pub fn each_elsewhere<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(
                 _ => file,
             };
             if known.contains(&file) {
-                return Err(Trouble::usage(format!(
-                    "{}: two outputs go there; name a file for each",
-                    path.display()
-                )));
+                let why = format!("{}: two outputs go there; name a file for each", path.display());
+                return Err(Trouble::usage(why));
             }
             known.push(file);
         }

@@ -31,7 +31,7 @@ pub struct Progress {
 /// A bar for experiments. What is going to be measured is known before the first cell, so its end stays where
 /// it is.
 pub struct Planned<'a> {
-    progress: Progress,
+    pub progress: Progress,
     /// The most time that each experiment is expected to take; none is 0.
     times: Vec<Picoseconds>,
     /// How many experiments have begun.
@@ -100,36 +100,29 @@ impl<'a> Planned<'a> {
         self.drawn = elapsed;
         let known = so_far(descriptor, cell).unwrap_or_default();
         let (_, all) = self.done();
-        let bar = &self.progress.bar;
         let left = roughly(all.saturating_sub(elapsed));
-        bar.set_message(ascii(&format!("{}, {left} left at most: {known}", roughly(elapsed))));
-        bar.set_position(elapsed.0.min(all.0));
-        bar.tick();
+        let message = format!("{}, {left} left at most: {known}", roughly(elapsed));
+        self.progress.show(elapsed.0.min(all.0), &message);
+        self.progress.bar.tick();
     }
 
     fn draw(&self, label: &str) {
         let (elapsed, done) = ((self.watch)(), self.done());
-        let bar = &self.progress.bar;
-        bar.set_message(ascii(&format!(
+        let message = format!(
             "{} of {}, {}, about {} left: {} {label}",
             self.begun,
             self.times.len(),
             roughly(elapsed),
             roughly(left(elapsed, done)),
             self.name,
-        )));
-        bar.set_position(done.0.0);
-        bar.tick();
+        );
+        self.progress.show(done.0.0, &message);
+        self.progress.bar.tick();
     }
 
     /// Does what writes to the terminal, with the bar out of the way.
     pub fn aside(&self, work: impl FnOnce()) {
         self.progress.bar.suspend(work);
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.progress.finish();
     }
 
     /// How much of the expected time is done, and all of it.
@@ -162,10 +155,9 @@ fn roughly(time: Picoseconds) -> String {
 impl Progress {
     /// A bar that has not begun.
     pub fn new() -> Self {
-        let target = if std::io::stderr().is_terminal() {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
+        let target = match std::io::stderr().is_terminal() {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(Some(0), target).with_finish(ProgressFinish::AndClear);
         // A message that is wide is cut off where the terminal ends.
@@ -180,17 +172,21 @@ impl Progress {
     /// than anybody can read.
     pub fn pair(&mut self, part: f64, elapsed: Picoseconds, work: &str) {
         let left = Picoseconds((elapsed.0 as f64 * (1.0 - part).max(0.0) / part.max(1e-3)) as u64);
-        self.bar.set_length(100);
         let (elapsed, left) = (roughly(elapsed), roughly(left));
-        self.bar.set_message(ascii(&format!("{elapsed}, about {left} left: pairs of {work}")));
-        self.bar.set_position((part * 100.0) as u64);
+        self.bar.set_length(100);
+        self.show((part * 100.0) as u64, &format!("{elapsed}, about {left} left: pairs of {work}"));
+    }
+
+    /// Shows a message, and how far it has come.
+    fn show(&self, position: u64, message: &str) {
+        self.bar.set_message(ascii(message));
+        self.bar.set_position(position);
     }
 
     /// Shows how many processes have measured.
     pub fn processes(&self, done: u32, all: u32) {
         self.bar.set_length(u64::from(all));
-        self.bar.set_message("processes");
-        self.bar.set_position(u64::from(done));
+        self.show(u64::from(done), "processes");
         // Nothing is drawn while one of them measures.
         self.bar.tick();
     }
@@ -198,15 +194,13 @@ impl Progress {
     /// Shows how many litmus tests are settled.
     pub fn tests(&self, settled: usize, all: usize) {
         self.bar.set_length(all as u64);
-        self.bar.set_message(format!("{settled} of {all} litmus tests"));
-        self.bar.set_position(settled as u64);
+        self.show(settled as u64, &format!("{settled} of {all} litmus tests"));
     }
 
     /// Shows how many machines are examined, and how many states of one of the others are known.
     pub fn boots(&self, examined: usize, all: usize, states: u64) {
         self.bar.set_length(all as u64);
-        self.bar.set_message(format!("{examined} of {all} machines; {states} states of the next"));
-        self.bar.set_position(examined as u64);
+        self.show(examined as u64, &format!("{examined} of {all} machines; {states} states of the next"));
     }
 
     /// Shows which replay is played, and for how long all have been.
@@ -285,10 +279,8 @@ mod tests {
             for _ in 0..stretches + further {
                 progress.follow(Event::Stretch { label: "a \u{b5}" });
                 progress.follow(Event::StretchDone);
-                seen.push((
-                    progress.progress.bar.position() / 1_000_000_000_000,
-                    progress.progress.bar.length(),
-                ));
+                let bar = &progress.progress.bar;
+                seen.push((bar.position() / 1_000_000_000_000, bar.length()));
             }
         }
         let all = Some(seconds(12).0);

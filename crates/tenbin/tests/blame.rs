@@ -21,7 +21,7 @@ use serde_json::Value;
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, json, text};
 
 /// Compiles a file of `fixtures/blame` by the machine's compiler, or by the one named.
 fn compiled(place: &Place, compiler: &str, name: &str, source: &str, options: &[&str]) {
@@ -43,7 +43,17 @@ fn with_sort(chosen: &str) -> Place {
 fn blamed(place: &Place, library: &Path) -> (i32, Value) {
     let library = library.to_str().unwrap();
     let output = place.tenbin(&["blame", "--json", "sort", library, "--cases", "0", "--within", "120"]);
-    (ending(&output).0, serde_json::from_slice(&output.stdout).unwrap())
+    (ending(&output).0, json(&output))
+}
+
+/// The processes that have the library's path in their words.
+fn holding(library: &Path) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let process: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
+        let words = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+        text(&words).contains(library.to_str()?).then_some(process)
+    });
+    processes.collect()
 }
 
 #[test]
@@ -73,10 +83,7 @@ fn what_a_library_starts_is_gone_when_it_was_examined() {
     let library = place.path("libsort.so");
     let (status, blame) = blamed(&place, &library);
     assert_eq!(status, 0, "{blame}");
-    for entry in fs::read_dir("/proc").unwrap() {
-        let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
-        assert!(!text(&words).contains(library.to_str().unwrap()), "{}", text(&words));
-    }
+    assert_eq!(holding(&library), [0; 0]);
 }
 
 /// What was started for a library is gone when tenbin is, however that ends.
@@ -84,32 +91,19 @@ fn what_a_library_starts_is_gone_when_it_was_examined() {
 fn nothing_outlives_tenbin() {
     let place = with_sort("SLEEPS");
     let library = place.path("libsort.so");
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["blame", "sort", "--within", "10000"])
-        .arg(&library)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = place.command(&["blame", "sort", "--within", "10000"]);
+    let mut tenbin = command.arg(&library).stdout(Stdio::null()).spawn().unwrap();
     // The supervisor and the worker have the library's path behind their own; so does tenbin.
-    let own = tenbin.id();
-    let holding = || {
-        let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-            let process: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let words = fs::read(format!("/proc/{process}/cmdline")).ok()?;
-            let held = text(&words).contains(library.to_str()?);
-            (held && u32::try_from(process) != Ok(own)).then_some(process)
-        });
-        processes.collect::<Vec<i32>>()
-    };
+    let own = tenbin.id().cast_signed();
+    let started = || holding(&library).into_iter().filter(|&process| process != own).collect::<Vec<i32>>();
     let own_end = pidfd(tenbin.id());
-    let mut processes = holding();
+    let mut processes = started();
     let begun = Instant::now();
     while processes.len() < 2 {
         // Its end would be the end of all hope for them.
         assert!(!ends_within(&own_end, Duration::from_millis(10)), "tenbin ended by itself");
         assert!(begun.elapsed() < PATIENCE, "nothing was started");
-        processes = holding();
+        processes = started();
     }
     let ends: Vec<OwnedFd> = processes.iter().map(|&process| pidfd(process.cast_unsigned())).collect();
     tenbin.kill().unwrap();
@@ -142,20 +136,10 @@ fn an_interrupt_is_the_programs_and_the_answer_is_still_given() {
     let mut blame = Value::Null;
     // A shell that starts a command in the background has it ignore the signal; the program does not.
     for disposition in ["--default-signal=INT", "--ignore-signal=INT"] {
-        let mut command = Command::new("env");
-        command.args([
-            disposition,
-            env!("CARGO_BIN_EXE_tenbin"),
-            "blame",
-            "sort",
-            "--json",
-            "--",
-            "./program",
-        ]);
-        command.current_dir(place.folder.path());
-        let output = command.process_group(0).stdin(Stdio::null()).output().unwrap();
+        let mut command = place.disposed(disposition, &["blame", "sort", "--json", "--", "./program"]);
+        let output = command.process_group(0).output().unwrap();
         assert_eq!(output.status.code(), Some(4), "{:?} {}", output.status, text(&output.stderr));
-        blame = serde_json::from_slice(&output.stdout).unwrap();
+        blame = json(&output);
         assert_eq!(blame["program"]["ended"], "was ended by signal 2 (SIGINT)", "{disposition}");
     }
     let sentence = blame["findings"][0]["sentence"].as_str().unwrap();
@@ -173,10 +157,7 @@ fn what_is_left_by_a_library_that_ends_its_watcher_is_gone_too() {
     assert_eq!(status, 4, "{blame}");
     assert!(blame["libraries"][0]["uncalled"].as_u64().unwrap() > 0, "{blame}");
     assert!(blame["libraries"][0]["cut"].as_str().unwrap().contains("was ended"), "{blame}");
-    for entry in fs::read_dir("/proc").unwrap() {
-        let words = fs::read(entry.unwrap().path().join("cmdline")).unwrap_or_default();
-        assert!(!text(&words).contains(library.to_str().unwrap()), "{}", text(&words));
-    }
+    assert_eq!(holding(&library), [0; 0]);
 }
 
 #[test]
@@ -200,30 +181,11 @@ fn a_library_that_may_not_be_read_is_named() {
     let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     allow(place.folder.path(), 0o755);
     allow(&place.path("libsort.so"), 0o000);
-    // Root may read anything, so root becomes nobody first; nobody may not enter root's folders, so the
-    // binary goes along.
-    let binary = place.path("tenbin");
-    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
-    let mut command = if rustix::process::geteuid().is_root() {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
-        command
-    } else {
-        Command::new(&binary)
-    };
-    command.args(["blame", "sort", "./libsort.so"]).current_dir(place.folder.path()).stdin(Stdio::null());
-    let (status, stderr) = ending(&command.output().unwrap());
+    // Root may read anything.
+    let refused = place.unprivileged(&[]).args(["blame", "sort", "./libsort.so"]).output();
+    let (status, stderr) = ending(&refused.unwrap());
     assert_eq!(status, 2, "{stderr}");
     assert!(stderr.contains("./libsort.so") && stderr.contains("denied"), "{stderr}");
-}
-
-#[test]
-fn the_schema_of_blame_is_published() {
-    let output = Place::new().tenbin(&["schema", "blame"]);
-    let schema: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for property in ["schema", "contract", "searched", "libraries", "program", "findings"] {
-        assert!(schema["properties"][property].is_object(), "{property}");
-    }
 }
 
 /// However tenbin ends: the guardian of the folder has its standard error, so the end of that is the
@@ -241,19 +203,11 @@ fn a_signal_leaves_no_folder_of_what_was_compiled() {
         compiled(&place, "cc", "libsort.so", "sort.c", &options);
         let temporary = place.path("temporary");
         fs::create_dir(&temporary).unwrap();
-        // Whoever started the tests may have had them ignore some of these; env(1) becomes tenbin, under the
-        // same number.
-        let mut tenbin = Command::new("env")
-            .args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_tenbin")])
-            .args(["blame", "sort", "./libsort.so", "--within", "10000"])
-            .env("TMPDIR", &temporary)
-            .current_dir(place.folder.path())
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        // Whoever started the tests may have had them ignore some of these.
+        let words = ["blame", "sort", "./libsort.so", "--within", "10000"];
+        let mut command = place.disposed("--default-signal=INT,TERM,HUP", &words);
+        command.env("TMPDIR", &temporary).process_group(0).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut tenbin = command.spawn().unwrap();
         drop(fs::File::open(&pipe).unwrap());
         let entries =
             || fs::read_dir(&temporary).unwrap().map(|it| it.unwrap().file_name()).collect::<Vec<_>>();

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending};
+use place::{Place, ending, json};
 
 /// The litmus tests whose verdicts are known.
 const KNOWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/litmus");
@@ -26,7 +26,7 @@ fn litmus(place: &Place, status: i32, path: &str) -> Value {
     assert_eq!(ending(&output).0, status, "{}", ending(&output).1);
     // Whatever has no answer is said on standard error, too.
     assert_eq!(ending(&output).1.is_empty(), status == 0);
-    serde_json::from_slice(&output.stdout).unwrap()
+    json(&output)
 }
 
 #[test]

@@ -7,37 +7,38 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
+
+use place::{Place, joined, text};
 
 const TWO_HARTS: &[u8] = include_bytes!("../../../fixtures/isa/image/two_harts-dwarf5.elf");
 
 const CODE: usize = 0xb0;
 
 /// A folder with the file, and others that are made of it.
-struct Desk(TempDir);
+struct Desk(Place);
 
 impl Desk {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap()).with("two_harts.elf", |_| ())
+        Self(Place::new()).with("two_harts.elf", |_| ())
     }
 
     fn with(self, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> Self {
         let mut file = TWO_HARTS.to_vec();
         change(&mut file);
-        fs::write(self.0.path().join(name), file).unwrap();
+        fs::write(self.0.path(name), file).unwrap();
         self
     }
 
     /// Status, answer, and what was said on standard error.
     fn check(&self, words: &[&str]) -> (Option<i32>, String, String) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        command.args(["boot", "check"]).args(words).current_dir(self.0.path());
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let output = self.0.tenbin(&[&["boot", "check"], words].concat());
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
     }
 
     /// Status and the machines' answers.
@@ -69,7 +70,7 @@ fn a_sound_boot_is_answered_on_every_machine() {
     let words = ["two_harts.elf", "--arrived=done", "--harts=2", "--picture=run.svg"];
     let (status, _, stderr) = desk.check(&words);
     assert_eq!((status, &*stderr), (Some(0), "tenbin: nothing goes wrong, so run.svg is not written\n"));
-    assert!(!desk.0.path().join("run.svg").exists());
+    assert!(!desk.0.path("run.svg").exists());
 }
 
 #[test]
@@ -93,7 +94,7 @@ fn a_hang_is_shown_with_its_garbage_and_its_lines() {
     let (status, answer, stderr) = desk.check(&words);
     assert_eq!((status, stderr.as_str()), (Some(4), ""));
     assert!(answer.contains("never.elf") && answer.contains("dead"), "{answer}");
-    let picture = fs::read_to_string(desk.0.path().join("run.svg")).unwrap();
+    let picture = fs::read_to_string(desk.0.path("run.svg")).unwrap();
     assert!(picture.contains("<svg") && picture.contains("hart 1"), "{picture}");
 }
 
@@ -125,7 +126,7 @@ fn what_is_refused_says_why() {
         let (status, answer, stderr) = desk.check(&[&[file], &rest[..]].concat());
         // It is the answer's first sentence, and is not said twice.
         assert_eq!((status, &*stderr), (Some(3), ""), "{answer}");
-        let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+        let answer = joined(&answer);
         let known = [format!("{file} was refused: at 0x8000001c: "), "wait+4 (two_harts.s:17)".to_owned()];
         assert!(known.iter().all(|part| answer.contains(part)), "{answer}");
         let (_, _, stderr) = desk.check(&[&[file, "--json"], &rest[..]].concat());
@@ -157,12 +158,12 @@ fn the_same_is_said_each_time() {
 #[test]
 fn a_replay_of_another_file_than_was_checked_is_a_usage_error() {
     let desk = Desk::new().with("never.elf", |file| file[CODE + 0xe] = 0x01);
-    let path = |name: &str| desk.0.path().join(name);
+    let path = |name: &str| desk.0.path(name);
     let words = ["never.elf", "--arrived=done", "--harts=2", "--memory=sc", "--json"];
     let (status, answer, stderr) = desk.check(&words);
     assert_eq!(status, Some(4), "{stderr}");
     let summed = Command::new("sha256sum").arg(path("never.elf")).output().unwrap();
-    let summed = String::from_utf8(summed.stdout).unwrap();
+    let summed = text(&summed.stdout);
     let mut old: Value = serde_json::from_str(&answer).unwrap();
     let hash = old["checks"][0]["sha256"].as_str().unwrap().to_owned();
     assert!(summed.starts_with(&format!("{hash} ")), "{summed} {hash}");
@@ -173,10 +174,9 @@ fn a_replay_of_another_file_than_was_checked_is_a_usage_error() {
     fs::write(path("sound.json"), desk.check(&sound).1).unwrap();
     // Nothing is in the path, and so no emulator: whoever wants to start one ends with 5.
     let replay = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        command.args(["boot", "replay"]).args(words).current_dir(desk.0.path()).env("PATH", desk.0.path());
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let mut command = desk.0.command(&[&["boot", "replay"], words].concat());
+        let output = command.env("PATH", desk.0.folder.path()).output().unwrap();
+        (output.status.code(), text(&output.stderr))
     };
     let (status, stderr) = replay(&["answer.json"]);
     assert_eq!(status, Some(5), "it is the same file: {stderr}");

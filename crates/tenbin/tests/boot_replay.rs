@@ -4,16 +4,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[allow(dead_code, reason = "the other files of tests use the rest")]
+mod place;
 #[path = "boot_replay/recorder.rs"]
 mod recorder;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use place::{Place, joined, text};
 use recorder::{Recorded, Recorder};
 use serde_json::Value;
-use tempfile::TempDir;
 use tenbin_boot::image::Image;
 use tenbin_boot::{
     Boot, BootAction, BootCheck, BootReplay, BootVerdict, Effort, Fault, Hex, ReplayOutcome, Shown, Stood,
@@ -44,14 +45,11 @@ fn boot(runs: Vec<(&str, Recorded)>) -> Boot {
 }
 
 /// Status, answer and what was said on standard error.
-fn replay(text: &str, words: &[&str]) -> (Option<i32>, String, String) {
-    let desk = TempDir::new().unwrap();
-    fs::write(desk.path().join("answer.json"), text).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    command.args(["boot", "replay", "answer.json"]).args(words).current_dir(desk.path());
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code(), text(output.stdout), text(output.stderr))
+fn replay(answer: &str, words: &[&str]) -> (Option<i32>, String, String) {
+    let place = Place::new();
+    fs::write(place.path("answer.json"), answer).unwrap();
+    let output = place.tenbin(&[&["boot", "replay", "answer.json"], words].concat());
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 fn replayed(boot: &Boot, times: u32) -> (Option<i32>, BootReplay) {
@@ -193,14 +191,13 @@ fn only_what_is_asked_for_is_replayed_and_a_lack_is_named() {
     boot.checks[0].goals = vec![Hex(0x8000_0018)];
     let (status, stdout, _) = replay(&serde_json::to_string(&boot).unwrap(), &[]);
     // Where a line ends depends on how long the name of the file is.
-    let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let stdout = joined(&stdout);
     assert_eq!((status, stdout.contains("not a goal; goals are: 0x80000018.")), (Some(3), true), "{stdout}");
-    let desk = TempDir::new().unwrap();
-    fs::write(desk.path().join("answer.json"), answer).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    command.args(["boot", "replay", "answer.json"]).current_dir(desk.path()).env("PATH", desk.path());
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let place = Place::new();
+    fs::write(place.path("answer.json"), answer).unwrap();
+    let mut command = place.command(&["boot", "replay", "answer.json"]);
+    let output = command.env("PATH", place.folder.path()).output().unwrap();
+    let stderr = text(&output.stderr);
     assert_eq!((output.status.code(), stderr.contains("apt-get install")), (Some(5), true), "{stderr}");
 }
 
@@ -305,10 +302,9 @@ fn whatever_harts_do_with_their_stores_late_or_not_is_followed() {
 #[ignore = "needs QEMU, and the files that `cargo xtask test firmware` builds"]
 fn an_answer_about_firmware_of_ones_own_is_replayed_as_it_is() {
     for name in ["example/own_forgotten", "example/reserved_misplaced"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        command.args(["boot", "check"]).arg(file(name));
-        command.args(["--harts=2", "--memory=rvwmo", "--arrived=parked", "--all-arrived=kernel", "--json"]);
-        let output = command.stdin(Stdio::null()).output().unwrap();
+        let words = ["--harts=2", "--memory=rvwmo", "--arrived=parked", "--all-arrived=kernel", "--json"];
+        let place = Place::new();
+        let output = place.command(&["boot", "check"]).arg(file(name)).args(words).output().unwrap();
         assert_eq!(output.status.code(), Some(4), "{name}: {output:?}");
         let boot = serde_json::from_slice::<Boot>(&output.stdout).unwrap();
         let image = image(name);
@@ -331,7 +327,7 @@ fn a_replay_says_what_was_seen() {
     let answer = boot(vec![("one_flag", one_flag_hangs(&image))]);
     let (status, stdout, _) = replay(&serde_json::to_string(&answer).unwrap(), &["--times", "2"]);
     assert_eq!(status, Some(0), "{stdout}");
-    let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let stdout = joined(&stdout);
     for words in [
         "2 harts, boot hart 0, SC, dead: shown 2 of 2 times",
         "wake_flag = 0x1",

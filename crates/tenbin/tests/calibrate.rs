@@ -31,9 +31,11 @@ const SHORT: &[&str] =
     &["calibrate", "--works", "alu,truth", "--effects", "0,1", "--pairs", "1", "--seconds", "0.1"];
 
 fn calibrated(place: &Place, more: &[&str]) -> Value {
-    let output = place.tenbin(&[SHORT, &["--json"], more].concat());
-    assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    parsed(&place.answered(&[SHORT, &["--json"], more].concat()))
+}
+
+fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).unwrap()
 }
 
 #[test]
@@ -69,17 +71,14 @@ fn a_calibration_is_kept_and_shown_beside_every_later_verdict() {
     let report = calibrated(&place, &[]);
     let id = report["id"].as_str().unwrap();
     for which in ["calibration", &id[..12]] {
-        let shown = place.tenbin(&["show", which, "--json"]);
-        assert_eq!(ending(&shown).0, 0, "{}", text(&shown.stderr));
-        assert_eq!(serde_json::from_slice::<Value>(&shown.stdout).unwrap(), report);
+        assert_eq!(parsed(&place.answered(&["show", which, "--json"])), report);
     }
     let shown = place.tenbin(&["show", "calibration"]);
     assert!(text(&shown.stdout).contains("pair of equals"), "{}", text(&shown.stdout));
 
     let after = place.tenbin(&["run", "null", "--quick"]);
     assert!(text(&after.stdout).contains("pair of equals"), "{}", text(&after.stdout));
-    let json = place.tenbin(&["show", "latest", "--json"]);
-    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let json = parsed(&place.answered(&["show", "latest", "--json"]));
     assert!(json["instrument"].as_str().unwrap().contains("pair of equals"), "{json}");
 }
 
@@ -94,9 +93,7 @@ fn commands_have_error_rates_of_their_own() {
         "of loops nothing is known of it: {before}"
     );
     let words = ["calibrate", "--works", "commands", "--effects", "0,5", "--pairs", "1", "--seconds", "0.02"];
-    let output = place.tenbin(&[&words[..], &["--json"]].concat());
-    assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = parsed(&place.answered(&[&words[..], &["--json"]].concat()));
     let series = report["calibration"]["series"].as_array().unwrap();
     assert_eq!(series.len(), 6);
     for series in series {
@@ -119,9 +116,7 @@ fn functions_that_are_linked_anew_have_error_rates_of_their_own() {
     let place = Place::new();
     let words =
         ["calibrate", "--works", "functions", "--effects", "0,0.5,5", "--pairs", "1", "--seconds", "0.05"];
-    let output = place.tenbin(&[&words[..], &["--json"]].concat());
-    assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = parsed(&place.answered(&[&words[..], &["--json"]].concat()));
     let series = report["calibration"]["series"].as_array().unwrap();
     assert!(series.iter().all(|series| series["purpose"] == "function"), "{report}");
     let truths: Vec<_> = series.iter().map(|series| series["pairs"][0]["truth"].as_f64()).collect();
@@ -139,12 +134,10 @@ fn an_exported_run_takes_its_machine_s_calibration_along() {
     calibrated(&place, &[]);
     let run = place.measured();
     let file = place.path("run.db");
-    let exported = place.tenbin(&["export", &run, "--output", file.to_str().unwrap()]);
-    assert_eq!(ending(&exported).0, 0, "{}", text(&exported.stderr));
+    place.answered(&["export", &run, "--output", file.to_str().unwrap()]);
     // A format that has no place for it holds the run alone.
     for format in ["json", "csv", "go", "google-benchmark"] {
-        let other = place.tenbin(&["export", &run, "--format", format, "-o", "-"]);
-        assert_eq!(ending(&other).0, 0, "{format}: {}", text(&other.stderr));
+        place.answered(&["export", &run, "--format", format, "-o", "-"]);
     }
 
     let other = Place::new();
@@ -175,7 +168,7 @@ fn processes_share_a_calibration_and_their_distance_is_told() {
     let between = report["rates"]["between"].as_array().unwrap();
     assert!(between.iter().all(|one| one["apart"].as_f64().unwrap() >= 1.0));
     // Kept as one.
-    assert_eq!(ending(&place.tenbin(&["show", "calibration"])).0, 0);
+    place.answered(&["show", "calibration"]);
     let list = text(&place.tenbin(&["runs"]).stdout);
     assert_eq!(list.lines().filter(|line| line.contains(" pairs ")).count(), 1, "{list}");
 }
@@ -192,8 +185,7 @@ fn a_damaged_calibration_keeps_no_answer_back() {
     // On a busy machine the answer may be a refusal.
     assert!([0, 3].contains(&ending(&run).0), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("`tenbin calibrate`"), "{}", text(&run.stdout));
-    let shown = place.tenbin(&["show", "latest"]);
-    assert_eq!(ending(&shown).0, 0, "{}", text(&shown.stderr));
+    place.answered(&["show", "latest"]);
     // Whoever asks for it by name is told.
     let (code, stderr) = ending(&place.tenbin(&["show", &id]));
     assert_eq!(code, 1);

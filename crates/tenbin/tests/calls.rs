@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
@@ -12,16 +12,11 @@ use place::{Place, ending, text};
 #[test]
 fn a_trace_is_an_answer_without_a_measurement() {
     let place = Place::new();
-    let output = place.tenbin(&["run", "calls", "--set", "trace=getpid,printf", "--json"]);
-    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = place.answered(&["run", "calls", "--set", "trace=getpid,printf", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["answers"].as_array().unwrap().len(), 0);
-    let sentences: Vec<&str> = report["findings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|finding| finding["sentence"].as_str().unwrap())
-        .collect();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let sentences: Vec<&str> = findings.map(|finding| finding["sentence"].as_str().unwrap()).collect();
     let [getpid, to_a_pipe, to_a_terminal] = sentences.as_slice() else { panic!("{sentences:?}") };
     assert!(getpid.contains("getpid() issues getpid"), "{getpid}");
     let (until, after) = to_a_pipe.split_once("after it has returned").unwrap();
@@ -36,16 +31,9 @@ fn a_trace_is_an_answer_without_a_measurement() {
 
 #[test]
 fn without_a_compiler_the_command_that_installs_one_is_named() {
-    let run = |arguments: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(arguments)
-            .arg("--no-store")
-            .env("CC", "no-such-compiler")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    };
-    let output = run(&["run", "calls", "--set", "trace=fork"]);
+    let place = Place::new();
+    let mut command = place.command(&["run", "calls", "--set", "trace=fork", "--no-store"]);
+    let output = command.env("CC", "no-such-compiler").output().unwrap();
     let (status, stderr) = ending(&output);
     assert_eq!((status, text(&output.stdout)), (5, String::new()));
     assert!(stderr.contains("`no-such-compiler`") && stderr.contains("apt install gcc"), "{stderr}");
@@ -61,11 +49,8 @@ fn what_cannot_be_traced_is_a_usage_error() {
         ("probe=/nowhere/probe", "/nowhere/probe cannot be found"),
         ("probe=/etc/passwd --quick", "with --quick nothing is traced"),
     ] {
-        let mut arguments = vec!["run", "calls"];
-        arguments.push("--set");
-        arguments.extend(setting.split(' '));
-        let output = place.tenbin(&arguments);
-        let (status, stderr) = ending(&output);
+        let words = ["run", "calls", "--set"].into_iter().chain(setting.split(' ')).collect::<Vec<_>>();
+        let (status, stderr) = ending(&place.tenbin(&words));
         assert_eq!(status, 2, "{stderr}");
         assert!(stderr.starts_with("tenbin: usage error: ") && stderr.contains(named), "{stderr}");
         // The store is made before anything is measured: where there is none, nothing was.
@@ -77,19 +62,13 @@ fn what_cannot_be_traced_is_a_usage_error() {
 /// supervisor does.
 #[test]
 fn a_parent_that_ignores_its_children_takes_no_answer_away() {
-    let ignoring = |program: &str| {
-        let mut command = Command::new("env");
-        command.arg("--ignore-signal=CHLD").arg(program).stdin(Stdio::null());
-        command
-    };
-    if !ignoring("true").output().is_ok_and(|output| output.status.success()) {
+    const IGNORING: &str = "--ignore-signal=CHLD";
+    if !Command::new("env").args([IGNORING, "true"]).status().is_ok_and(|status| status.success()) {
         eprintln!("skipped: `env` knows no --ignore-signal");
         return;
     }
-    let output = ignoring(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["run", "calls", "--set", "trace=getpid", "--no-store"])
-        .output()
-        .unwrap();
+    let words = ["run", "calls", "--set", "trace=getpid", "--no-store"];
+    let output = Place::new().disposed(IGNORING, &words).output().unwrap();
     let (status, stderr) = ending(&output);
     assert_eq!(status, 0, "{stderr}");
     assert!(text(&output.stdout).contains("getpid() issues getpid"), "{}", text(&output.stdout));

@@ -7,19 +7,18 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal};
 
+#[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, json, text};
 
 #[test]
 fn the_readme_leads_to_the_page_of_every_question() {
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let list = Place::new().tenbin(&["list", "--json"]);
-    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let list = json(&Place::new().tenbin(&["list", "--json"]));
     for descriptor in list.as_array().unwrap() {
         let page = format!("(docs/questions/{}.md)", descriptor["name"].as_str().unwrap());
         assert!(readme.contains(&page), "{page}");
@@ -30,15 +29,7 @@ fn the_readme_leads_to_the_page_of_every_question() {
 #[test]
 fn answers_come_as_they_are_known_and_an_interrupt_keeps_them() {
     let place = Place::new();
-    let mut child = Command::new("env")
-        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_tenbin"), "run", "null", "atomics", "--thorough"])
-        .env("TENBIN_STORE", place.path("store.db"))
-        .current_dir(place.folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = place.started(&["run", "null", "atomics", "--thorough"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.contains("The same empty loop")));
     rustix::process::kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -50,8 +41,7 @@ fn answers_come_as_they_are_known_and_an_interrupt_keeps_them() {
         stderr.contains("Kept as run ") && stderr.contains("tenbin: interrupted by signal 2"),
         "{stderr}"
     );
-    let runs = place.tenbin(&["runs", "--json"]);
-    let runs: serde_json::Value = serde_json::from_slice(&runs.stdout).unwrap();
+    let runs = json(&place.tenbin(&["runs", "--json"]));
     assert_eq!(runs[0]["experiments"][0], "null");
 }
 
@@ -85,13 +75,12 @@ fn a_run_is_kept_shown_exported_imported_and_merged() {
     let place = Place::new();
     let (first, second) = (place.measured(), place.measured());
     assert_ne!(first, second);
-    let shown = place.tenbin(&["show", &first[..8], "--json"]);
-    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let shown = json(&place.tenbin(&["show", &first[..8], "--json"]));
     assert_eq!(shown["run"], first.as_str());
     assert_eq!(shown["answers"][0]["experiment"], "null");
 
-    assert_eq!(ending(&place.tenbin(&["export", &first, "-o", "one.db"])).0, 0);
-    assert_eq!(ending(&place.tenbin(&["export", &first, "latest", "-o", "both.db"])).0, 0);
+    place.answered(&["export", &first, "-o", "one.db"]);
+    place.answered(&["export", &first, "latest", "-o", "both.db"]);
     let other = place.path("other.db");
     let import = |files: &[&str]| {
         let output = place.with_store(&other, &[&["merge"], files].concat());
@@ -101,33 +90,29 @@ fn a_run_is_kept_shown_exported_imported_and_merged() {
     assert!(import(&["one.db"]).contains("1 new, 0 already there"));
     assert!(import(&["both.db", "one.db"]).contains("1 new, 1 already there"));
     assert!(import(&["both.db"]).contains("0 new, 2 already there"));
-    let again = place.with_store(&other, &["show", &first, "--json"]);
-    let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
+    let again = json(&place.with_store(&other, &["show", &first, "--json"]));
     assert_eq!(again, shown, "the same samples give the same report in another store");
 
     let compared = place.tenbin(&["compare", &first, &second]);
     assert!(text(&compared.stdout).starts_with("Of 1 comparison, "), "{}", text(&compared.stdout));
     let third = place.measured();
-    let (both, json) = (format!("{first},{third}"), place.tenbin(&["compare", &first, &second, "--json"]));
-    let compared = place.tenbin(&["compare", &both, &second]);
+    let across = json(&place.tenbin(&["compare", &first, &second, "--json"]));
+    let compared = place.tenbin(&["compare", &format!("{first},{third}"), &second]);
     assert!(text(&compared.stdout).contains("2 runs against 1"), "{}", text(&compared.stdout));
     // Three runs cannot tell two of them apart from a third: the one thing asked is refused.
     assert_eq!(ending(&compared).0, 3, "{}", text(&compared.stdout));
-    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(json["sides"][0][0], first.as_str());
-    assert_eq!(json["comparisons"][0]["sides"][0]["runs"], 1);
+    assert_eq!(across["sides"][0][0], first.as_str());
+    assert_eq!(across["comparisons"][0]["sides"][0]["runs"], 1);
     for format in ["json", "csv", "go", "google-benchmark"] {
         let name = format!("run.{format}");
-        let output = place.tenbin(&["export", &first, "--format", format, "-o", &name]);
-        assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+        place.answered(&["export", &first, "--format", format, "-o", &name]);
         assert!(fs::metadata(place.path(&name)).unwrap().len() > 1_000, "{name}");
     }
 }
 
 #[test]
 fn the_schema_is_json_and_names_what_the_design_promises() {
-    let output = Place::new().tenbin(&["schema"]);
-    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema = json(&Place::new().tenbin(&["schema"]));
     for property in ["schema", "machine", "answers", "checks", "findings", "provenance"] {
         assert!(schema["properties"][property].is_object(), "{property}");
     }
@@ -137,11 +122,7 @@ fn the_schema_is_json_and_names_what_the_design_promises() {
 #[test]
 fn every_page_of_the_manual_can_be_had_and_has_its_heads() {
     let place = Place::new();
-    let page = |words: &[&str]| {
-        let output = place.tenbin(&[&["man"], words].concat());
-        assert_eq!(ending(&output).0, 0, "{words:?}: {}", ending(&output).1);
-        text(&output.stdout)
-    };
+    let page = |words: &[&str]| place.answered(&[&["man"], words].concat());
     let whole = page(&[]);
     for head in
         ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES", "EXAMPLES"]
@@ -204,8 +185,6 @@ fn completions_know_the_words_that_a_command_takes() {
 fn where_no_thread_can_be_started_that_is_said() {
     let place = Place::new();
     fs::set_permissions(place.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let binary = place.path("tenbin");
-    fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
     let litmus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/litmus/2+2W.litmus");
     fs::copy(litmus, place.path("test.litmus")).unwrap();
     let many = rustix::thread::sched_getaffinity(None).unwrap().count() > 1;
@@ -218,17 +197,8 @@ fn where_no_thread_can_be_started_that_is_said() {
         (&["boot", "litmus", "test.litmus"], 0, ""),
     ];
     for (words, expected, named) in asked {
-        let mut command = if rustix::process::geteuid().is_root() {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", "--nproc=1"]);
-            command
-        } else {
-            let mut command = Command::new("prlimit");
-            command.arg("--nproc=1");
-            command
-        };
-        command.arg(&binary).args(words).current_dir(place.folder.path()).stdin(Stdio::null());
-        command.env("TENBIN_STORE", place.path("store.db")).env("HOME", place.folder.path());
+        let mut command = place.unprivileged(&["prlimit", "--nproc=1"]);
+        command.args(words).env("TENBIN_STORE", place.path("store.db")).env("HOME", place.folder.path());
         let (status, stderr) = ending(&command.output().unwrap());
         assert_eq!(status, expected, "{words:?}: {stderr}");
         assert!(stderr.contains(named) || expected == 0, "{words:?}: {stderr}");

@@ -10,7 +10,7 @@ use serde_json::Value;
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, joined, json as report, text};
 
 /// A place with these files in it.
 fn with(files: &[(&str, &str)]) -> Place {
@@ -26,13 +26,9 @@ fn weigh(place: &Place, arguments: &[&str]) -> Output {
     place.tenbin(&[&["weigh", "--no-store"], arguments].concat())
 }
 
-fn report(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", ending(output).1))
-}
-
-/// What was shown, in one line: where a line ends is the width's business.
+/// What was shown, in one line.
 fn shown(output: &Output) -> String {
-    text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    joined(&text(&output.stdout))
 }
 
 /// A function that takes so many turns for an operation.
@@ -51,15 +47,15 @@ fn turning(turns: u64) -> String {
     )
 }
 
-/// Runs git there, as somebody who has no settings.
 fn git(place: &Place, words: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"])
-        .args(words)
-        .current_dir(place.path("."))
-        .output()
-        .unwrap();
+    let output = place.git(".", words);
     assert!(output.status.success(), "git {words:?}: {}", text(&output.stderr));
+}
+
+/// Keeps all that is in the place's folder.
+fn commit(place: &Place, message: &str) {
+    git(place, &["add", "-A"]);
+    git(place, &["commit", "-q", "-m", message]);
 }
 
 /// A place with workers in it, each compiled from C: its name, the turns of an operation, and how it answers
@@ -90,7 +86,7 @@ fn with_workers(workers: &[(&str, u32, &str)]) -> Place {
              }}\n"
         );
         fs::write(place.path("worker.c"), source).unwrap();
-        let mut compiler = std::process::Command::new("cc");
+        let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-o"]).arg(place.path(name)).arg(place.path("worker.c"));
         assert!(compiler.status().unwrap().success());
     }
@@ -162,21 +158,15 @@ fn options_of_a_compiler_may_differ_from_side_to_side() {
 
 #[test]
 fn two_builds_of_a_library_do_not_meet() {
+    const CALL: &str = "#include \"tenbin.h\"\nuint64_t spin(void *, uint64_t);\n\
+        uint64_t tenbin_run(void *state, uint64_t n) { return spin(state, n); }\n";
     let library = |turns: u64| turning(turns).replace("tenbin_run", "spin");
-    let place = with(&[
-        ("old.c", &library(10)),
-        ("new.c", &library(40)),
-        (
-            "call.c",
-            "#include \"tenbin.h\"\nuint64_t spin(void *, uint64_t);\n\
-                    uint64_t tenbin_run(void *state, uint64_t n) { return spin(state, n); }\n",
-        ),
-    ]);
+    let place = with(&[("old.c", &library(10)), ("new.c", &library(40)), ("call.c", CALL)]);
     fs::write(place.path("tenbin.h"), place.tenbin(&["include"]).stdout).unwrap();
     for (source, folder) in [("old.c", "old"), ("new.c", "new")] {
         fs::create_dir(place.path(folder)).unwrap();
         let library = place.path(folder).join("libspin.so");
-        let mut compiler = std::process::Command::new("cc");
+        let mut compiler = Command::new("cc");
         // One name for both: whoever loads them by it has one for two.
         compiler.args(["-shared", "-fPIC", "-O2", "-Wl,-soname,libspin.so", "-o"]).arg(&library).arg(source);
         assert!(compiler.current_dir(place.folder.path()).status().unwrap().success());
@@ -189,15 +179,8 @@ fn two_builds_of_a_library_do_not_meet() {
 #[test]
 fn files_of_rust_have_a_crate() {
     let page = text(&Place::new().tenbin(&["include", "--rust"]).stdout);
-    let example: Vec<&str> = page
-        .split("```")
-        .nth(1)
-        .unwrap()
-        .lines()
-        .skip(1)
-        .map(|it| it.trim_start_matches("//!").trim())
-        .collect();
-    let example = example.join("\n");
+    let example = page.split("```").nth(1).unwrap().lines().skip(1);
+    let example = example.map(|it| it.trim_start_matches("//!").trim()).collect::<Vec<_>>().join("\n");
     // The same by other means, three times as often.
     let slow = example.replace(
         "fn run(",
@@ -253,7 +236,7 @@ fn files_of_rust_have_a_crate() {
     let threads = ending(&weigh(&place, &["--threads", "2", "thread.rs", "other.rs"])).1;
     if std::thread::available_parallelism().unwrap().get() > 1 {
         // 5 operations of each of two, and the number of the second.
-        let threads = threads.split_whitespace().collect::<Vec<_>>().join(" ");
+        let threads = joined(&threads);
         assert!(threads.contains("`103`, and the first one with `101`"), "{threads}");
     }
 }
@@ -309,11 +292,8 @@ fn what_the_first_function_does_wrong_is_no_workers_fault() {
     fs::rename(place.path("good.c"), place.path("deep/good.c")).unwrap();
     fs::write(place.path("deep/tenbin.toml"), claims).unwrap();
     let output = Command::new("sh")
-        .args([
-            "-c",
-            "chmod +x compiler; exec \"$0\" check --list --file deep/tenbin.toml",
-            env!("CARGO_BIN_EXE_tenbin"),
-        ])
+        .args(["-c", "chmod +x compiler; exec \"$0\" check --list --file deep/tenbin.toml"])
+        .arg(env!("CARGO_BIN_EXE_tenbin"))
         .env("CC", "./compiler")
         .current_dir(place.path("."))
         .output()
@@ -354,7 +334,7 @@ fn what_takes_as_long_for_any_number_is_no_work() {
                   { (void)state; usleep(200); return n; }\n";
     let place = with(&[("a.c", source)]);
     let (status, errors) = ending(&weigh(&place, &["a.c", "a.c"]));
-    let errors = errors.split_whitespace().collect::<Vec<_>>().join(" ");
+    let errors = joined(&errors);
     // On a busy machine some calls take long enough to be looked at.
     let is_seen = ["takes longer for more of it", "does a compiler remove some of them?"];
     assert!(status == 4 && is_seen.iter().any(|words| errors.contains(words)), "{status}: {errors}");
@@ -437,10 +417,8 @@ fn an_instruction_that_traps_is_named() {
     let place = Place::new();
     let output = weigh(&place, &["--asm", "ud2"]);
     if cfg!(target_arch = "x86_64") {
-        assert!(
-            ending(&output).1.contains("SIGILL") || text(&output.stdout).contains("SIGILL"),
-            "{output:?}"
-        );
+        let shown = text(&output.stdout) + &ending(&output).1;
+        assert!(shown.contains("SIGILL"), "{output:?}");
     }
 }
 
@@ -509,8 +487,7 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     git(&place, &["init", "-q"]);
     let commit = |turns: &str| {
         fs::write(place.path("include/turns.h"), format!("#define TURNS {turns}\n")).unwrap();
-        git(&place, &["add", "-A"]);
-        git(&place, &["commit", "-q", "-m", &format!("{turns} turns")]);
+        self::commit(&place, &format!("{turns} turns"));
     };
     commit("20");
     commit("400");
@@ -536,11 +513,9 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     // Each function is weighed at one revision against another, and never one function against another.
     git(&place, &["checkout", "-q", "main~1"]);
     fs::write(place.path("other.c"), turning(4000)).unwrap();
-    git(&place, &["add", "-A"]);
-    git(&place, &["commit", "-q", "-m", "another function"]);
+    self::commit(&place, "another function");
     fs::write(place.path("more"), "").unwrap();
-    git(&place, &["add", "-A"]);
-    git(&place, &["commit", "-q", "-m", "nothing that is weighed"]);
+    self::commit(&place, "nothing that is weighed");
     let words =
         ["--bisect", "--rev", "HEAD~1", "--margin", "100%", "--cflags", "-Iinclude", "work.c", "other.c"];
     assert_eq!(ending(&weigh(&place, &words)).0, 0, "neither became twice as slow");
@@ -576,8 +551,7 @@ uint64_t tenbin_run(void *state, uint64_t n)
     git(&place, &["init", "-q"]);
     for turns in ["10", "400"] {
         fs::write(place.path("turns"), turns).unwrap();
-        git(&place, &["add", "-A"]);
-        git(&place, &["commit", "-q", "-m", turns]);
+        commit(&place, turns);
     }
     let output = weigh(&place, &["--rev", "HEAD~1", "--rev", "HEAD", "--runs", "40", "work.c"]);
     assert!(shown(&output).contains("x cheaper than HEAD ("), "{}", shown(&output));
@@ -616,7 +590,7 @@ uint64_t tenbin_run(void *state, uint64_t n)
         1 => assert_eq!(ending(&two).0, 3),
         // 5 operations of each of two: 1 + 2 + 2 * 100 * 5 + 2 * 10000 * 2, and one more for each.
         _ => {
-            let errors = ending(&two).1.split_whitespace().collect::<Vec<_>>().join(" ");
+            let errors = joined(&ending(&two).1);
             assert!(errors.contains("with `41005`, and the first one with `41003`"), "{errors}");
         }
     }

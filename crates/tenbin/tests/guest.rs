@@ -7,69 +7,32 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
+use guest_desk::Desk;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tempfile::TempDir;
 
-/// A folder with a cache that holds a kernel for x86_64, and a path that holds some programs of every Debian.
-struct Desk(TempDir);
+mod guest_desk;
 
 impl Desk {
-    fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        fs::create_dir_all(desk.path("cache/bookworm-x86_64/modules")).unwrap();
-        for name in ["image", "busybox"] {
-            fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
-        }
-        fs::create_dir(desk.programs()).unwrap();
-        for program in ["sh", "tar", "tail", "mkdir", "dd"] {
-            let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
-            let real = folders.into_iter().find(|path| path.is_file());
-            symlink(real.expect("the programs of every Debian are here"), desk.programs().join(program))
-                .unwrap();
-        }
-        desk
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn programs(&self) -> PathBuf {
-        self.path("programs")
-    }
-
     /// Puts a script in the emulator's place. Where `$virtio` and `$console` are, a guest's answer and its
     /// console are expected.
     fn emulator(&self, script: &str) {
-        let path = self.programs().join("qemu-system-x86_64");
         let find = "for word; do case $word in
             file,id=virtio,path=*) virtio=${word#*path=} ;;
             file,id=console,path=*) console=${word#*path=} ;;
         esac; done";
-        fs::write(&path, format!("#!/bin/sh\n{find}\n{script}\n")).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        self.program("qemu-system-x86_64", &format!("{find}\n{script}"));
     }
 
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        command.args(["guest", "run", "--cache", "cache", "--arch", "x86_64"]).args(words);
-        command.env("PATH", self.programs()).current_dir(self.0.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        self.command(words).output().unwrap()
+    /// The exit status and standard error of a guest.
+    fn run(&self, words: &[&str]) -> (i32, String) {
+        let output = self.command("run", words).output().unwrap();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 
-/// The exit status and standard error.
-fn ending(output: &Output) -> (i32, String) {
-    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
-}
+const PROGRAMS: [&str; 5] = ["sh", "tar", "tail", "mkdir", "dd"];
 
 /// A script that answers with `status`, and sends `last` at the end.
 fn answering(status: u8, last: &str) -> String {
@@ -87,7 +50,7 @@ fn shown(line: &str) -> Option<(f64, &str)> {
 
 #[test]
 fn the_console_is_shown_with_its_times_while_the_guest_runs() {
-    let desk = Desk::new();
+    let desk = Desk::new(&PROGRAMS);
     let pipe = desk.path("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
     // It goes on when somebody has read the first line.
@@ -97,7 +60,7 @@ fn the_console_is_shown_with_its_times_while_the_guest_runs() {
         answering(0, "end")
     );
     desk.emulator(&script);
-    let mut command = desk.command(&["--console", "--", "true"]);
+    let mut command = desk.command("run", &["--console", "--", "true"]);
     let mut tenbin = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(tenbin.stderr.take().unwrap()).lines().map(Result::unwrap);
     let first = lines.next().unwrap();
@@ -113,7 +76,7 @@ fn the_console_is_shown_with_its_times_while_the_guest_runs() {
     assert!(tenbin.wait().unwrap().success());
     // Who does not ask for it does not see it.
     desk.emulator(&format!("echo one >$console; {}", answering(0, "end")));
-    let (status, stderr) = ending(&desk.run(&["--", "true"]));
+    let (status, stderr) = desk.run(&["--", "true"]);
     assert!(status == 0 && !stderr.lines().any(|line| shown(line).is_some()), "{stderr}");
 }
 
@@ -121,7 +84,7 @@ fn the_console_is_shown_with_its_times_while_the_guest_runs() {
 #[test]
 #[cfg_attr(not(target_arch = "x86_64"), ignore = "the stand-in is an emulator of x86_64")]
 fn kvm_is_used_where_a_short_guest_shows_that_it_works() {
-    let desk = Desk::new();
+    let desk = Desk::new(&PROGRAMS);
     let works = answering(0, "end").replace("printf 'out\\377'", "echo x86_64");
     let remark = "tenbin: KVM does not work here, so the guest is emulated: ";
     let lies = answering(0, "end");
@@ -137,7 +100,7 @@ fn kvm_is_used_where_a_short_guest_shows_that_it_works() {
         let emulated = answering(42, "end");
         let script = format!("case \"$*\" in *'-accel kvm'*) {under_kvm}\nexit ;; esac; {emulated}");
         desk.emulator(&script);
-        let (status, stderr) = ending(&desk.run(&["--accel", "kvm", "--", "true"]));
+        let (status, stderr) = desk.run(&["--accel", "kvm", "--", "true"]);
         let works = expected.is_empty();
         assert_eq!(status, if works { 0 } else { 42 }, "{under_kvm}: {stderr}");
         assert_eq!(stderr.contains(remark), !works, "{under_kvm}: {stderr}");
@@ -145,7 +108,7 @@ fn kvm_is_used_where_a_short_guest_shows_that_it_works() {
     }
     // The try ends, and what follows it has a time of its own.
     desk.emulator("exec tail -f /dev/null");
-    let (status, stderr) = ending(&desk.run(&["--accel", "kvm", "--seconds", "1", "--", "true"]));
+    let (status, stderr) = desk.run(&["--accel", "kvm", "--seconds", "1", "--", "true"]);
     assert_eq!(status, 4, "{stderr}");
     assert!(
         stderr.starts_with("tenbin guest: the guest gave no answer: it was still running after 1 s"),
@@ -163,12 +126,12 @@ fn emulator_and_children_end_with_tenbin_however_that_ends() {
         "((echo begun; exec tail -f /dev/null) &); exec >/dev/null tail -f /dev/null",
     ];
     for script in cases {
-        let desk = Desk::new();
+        let desk = Desk::new(&PROGRAMS);
         let pipe = desk.path("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
         desk.emulator(&format!("exec >'{}'; {script}", pipe.display()));
         let mut tenbin =
-            desk.command(&["--seconds", "600", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
+            desk.command("run", &["--seconds", "600", "--", "true"]).stderr(Stdio::piped()).spawn().unwrap();
         let mut pipe = fs::File::open(pipe).unwrap();
         let mut bytes = [0; 64];
         let length = pipe.read(&mut bytes).unwrap();
@@ -186,13 +149,13 @@ fn emulator_and_children_end_with_tenbin_however_that_ends() {
 /// tenbin itself waits for whoever reads, as every program does.
 #[test]
 fn a_guest_ends_in_time_when_nobody_reads_its_console() {
-    let desk = Desk::new();
+    let desk = Desk::new(&PROGRAMS);
     let pipe = desk.path("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
     // It says more than a pipe can hold.
     desk.emulator(&format!("exec >'{}'; echo begun; while :; do echo line >$console; done", pipe.display()));
     let words = ["--seconds", "1", "--console", "--", "true"];
-    let mut tenbin = desk.command(&words).stderr(Stdio::piped()).spawn().unwrap();
+    let mut tenbin = desk.command("run", &words).stderr(Stdio::piped()).spawn().unwrap();
     let mut pipe = fs::File::open(pipe).unwrap();
     let mut bytes = Vec::new();
     // Until the emulator is gone.

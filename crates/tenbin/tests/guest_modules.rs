@@ -7,14 +7,13 @@
 
 #[path = "guest_modules/archive.rs"]
 mod archive;
+mod guest_desk;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
+use guest_desk::Desk;
 
 const MODULES: [&str; 3] = ["stop_machine", "oneshot_timer", "fibdrv"];
 
@@ -24,30 +23,15 @@ const MAKE: &str = "for word; do case $word in M=*) folder=${word#M=} ;; esac; d
         read -r first <\"$folder/$name/Kbuild\" && echo \"$name: $first\" >\"$folder/$name/$name.ko\" || exit 2
     done; echo \"$@\" >>made";
 
-/// A folder with a cache that holds a kernel and its headers for x86_64, and a path that holds a few
-/// programs, make and compilers among them.
-struct Desk(TempDir);
+/// The folder of the headers in the cache.
+const HEADERS: &str = "cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64";
 
 impl Desk {
-    fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        let headers = "cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64";
-        for folder in ["cache/bookworm-x86_64/modules", headers, "programs"] {
-            fs::create_dir_all(desk.path(folder)).unwrap();
-        }
-        for name in ["image", "busybox"] {
-            fs::write(desk.path(&format!("cache/bookworm-x86_64/{name}")), name).unwrap();
-        }
-        fs::write(desk.path(&format!("{headers}/Module.symvers")), "").unwrap();
-        for program in ["sh", "tar", "grep", "mkdir"] {
-            let folders = ["/usr/bin", "/bin"].map(|folder| PathBuf::from(folder).join(program));
-            let real = folders.into_iter().find(|path| path.is_file());
-            symlink(
-                real.expect("the programs of every Debian are here"),
-                desk.path("programs").join(program),
-            )
-            .unwrap();
-        }
+    /// One whose kernel has headers, and which has make and compilers.
+    fn with_make() -> Self {
+        let desk = Self::new(&["sh", "tar", "grep", "mkdir"]);
+        fs::create_dir_all(desk.path(HEADERS)).unwrap();
+        fs::write(desk.path(&format!("{HEADERS}/Module.symvers")), "").unwrap();
         desk.program("make", MAKE);
         for compiler in ["gcc", "x86_64-linux-gnu-gcc"] {
             desk.program(compiler, "exit 1");
@@ -55,35 +39,9 @@ impl Desk {
         desk
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn program(&self, name: &str, script: &str) {
-        let path = self.path("programs").join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
-    /// `tenbin guest WORDS`, with the cache of this desk if the words name none.
-    fn command(&self, words: &[&str]) -> Command {
-        let (command, rest) = words.split_first().unwrap();
-        let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        tenbin.args(["guest", command]);
-        if !words.contains(&"--cache") {
-            tenbin.args(["--cache", "cache"]);
-        }
-        if !words.contains(&"--arch") {
-            tenbin.args(["--arch", "x86_64"]);
-        }
-        tenbin.args(rest);
-        tenbin.env("PATH", self.path("programs")).current_dir(self.0.path()).stdin(Stdio::null());
-        tenbin
-    }
-
     /// The exit status, standard output and standard error of `tenbin guest WORDS`.
     fn tenbin(&self, words: &[&str]) -> (i32, String, String) {
-        ended(&mut self.command(words))
+        ended(&mut self.command(words[0], &words[1..]))
     }
 
     /// How often make did its work, and with which words.
@@ -110,7 +68,7 @@ fn ended(command: &mut Command) -> (i32, String, String) {
 
 #[test]
 fn modules_are_built_once_and_put_where_they_are_wanted() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     for folder in ["one", "two/deep"] {
         let (status, out, stderr) = desk.tenbin(&["modules", "--into", folder]);
         assert_eq!(status, 0, "{stderr}");
@@ -122,8 +80,7 @@ fn modules_are_built_once_and_put_where_they_are_wanted() {
     }
     let made = desk.made();
     let [words] = &made[..] else { panic!("once: {made:?}") };
-    let headers = desk.path("cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64");
-    let headers = fs::canonicalize(headers).unwrap();
+    let headers = fs::canonicalize(desk.path(HEADERS)).unwrap();
     assert!(words.starts_with(&format!("-C {} M=/", headers.display())), "{words}");
     assert!(words.contains(" CC=") && words.contains("gcc") && words.contains(" CROSS_COMPILE="), "{words}");
     // Nothing is left of the build but its products.
@@ -132,21 +89,14 @@ fn modules_are_built_once_and_put_where_they_are_wanted() {
 
 #[test]
 fn the_user_s_environment_has_no_part_in_a_build() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     desk.program("make", &format!("export -p >>environment; {MAKE}"));
-    let settings = [
-        "KCFLAGS",
-        "LLVM",
-        "KBUILD_OUTPUT",
-        "MAKEFLAGS",
-        "GNUMAKEFLAGS",
-        "MAKEFILES",
-        "ARCH",
-        "CROSS_COMPILE",
-    ];
+    let of_make = ["MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES"];
+    let of_kbuild = ["KCFLAGS", "LLVM", "KBUILD_OUTPUT", "ARCH", "CROSS_COMPILE"];
+    let settings = of_make.into_iter().chain(of_kbuild);
     for value in ["one", "two"] {
-        let mut command = desk.command(&["modules", "--into", "out"]);
-        let (status, _, stderr) = ended(command.envs(settings.map(|name| (name, value))));
+        let mut command = desk.command("modules", &["--into", "out"]);
+        let (status, _, stderr) = ended(command.envs(settings.clone().map(|name| (name, value))));
         assert_eq!(status, 0, "{stderr}");
     }
     let seen = fs::read_to_string(desk.path("environment")).unwrap();
@@ -166,17 +116,17 @@ fn the_user_s_environment_has_no_part_in_a_build() {
 
 #[test]
 fn the_folder_of_the_headers_is_told() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     let (status, out, stderr) = desk.tenbin(&["modules", "--headers"]);
     assert_eq!(status, 0, "{stderr}");
-    let headers = desk.path("cache/bookworm-x86_64/headers/usr/src/linux-headers-6.1-amd64");
-    assert_eq!(fs::canonicalize(out.trim_end()).unwrap(), fs::canonicalize(headers).unwrap());
+    let headers = fs::canonicalize(desk.path(HEADERS)).unwrap();
+    assert_eq!(fs::canonicalize(out.trim_end()).unwrap(), headers);
     assert!(out.starts_with('/') && desk.made().is_empty(), "{out}");
 }
 
 #[test]
 fn a_module_is_carried_into_the_guest() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     // The root is an archive that is not compressed: names and contents stand in it as they are.
     desk.program(
         "qemu-system-x86_64",
@@ -201,7 +151,7 @@ fn a_module_is_carried_into_the_guest() {
 
 #[test]
 fn a_build_that_fails_shows_the_compiler_and_leaves_nothing() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     desk.program("make", "echo 'fibdrv/fibdrv.c:1:1: error: planted' >&2; exit 2");
     for words in [&["modules", "--into", "out"][..], &["run", "--module", "fibdrv", "--", "true"]] {
         let (status, out, stderr) = desk.tenbin(words);
@@ -227,7 +177,7 @@ fn a_build_that_fails_shows_the_compiler_and_leaves_nothing() {
 
 #[test]
 fn what_a_build_lacks_is_named_with_the_command_for_it() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     let library =
         "echo 'objtool: error while loading shared libraries: libelf.so.1: cannot open' >&2; exit 2";
     desk.program("make", library);
@@ -247,7 +197,7 @@ fn what_a_build_lacks_is_named_with_the_command_for_it() {
 
 #[test]
 fn modules_for_a_kernel_of_one_s_own_are_built_with_its_headers() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     let build = desk.path("own/lib/modules/6.1-own/build");
     fs::create_dir_all(desk.path("own/boot")).unwrap();
     fs::write(desk.path("own/boot/vmlinuz-6.1-own"), "").unwrap();
@@ -269,7 +219,7 @@ fn modules_for_a_kernel_of_one_s_own_are_built_with_its_headers() {
 
 #[test]
 fn a_module_that_is_replaced_is_never_half_there() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     fs::create_dir(desk.path("out")).unwrap();
     for name in MODULES {
         fs::write(desk.path(&format!("out/{name}.ko")), "old").unwrap();
@@ -285,10 +235,10 @@ fn a_module_that_is_replaced_is_never_half_there() {
 
 #[test]
 fn whoever_waits_for_another_tenbin_says_so() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     let lock = fs::File::create(desk.path("cache/lock")).unwrap();
     lock.lock().unwrap();
-    let mut command = desk.command(&["modules", "--into", "out"]);
+    let mut command = desk.command("modules", &["--into", "out"]);
     let mut tenbin = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(tenbin.stderr.take().unwrap());
     let mut line = String::new();
@@ -302,7 +252,7 @@ fn whoever_waits_for_another_tenbin_says_so() {
 
 #[test]
 fn a_cache_where_make_cannot_work_is_a_usage_error() {
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     for cache in ["my cache", "a:b"] {
         fs::rename(desk.path("cache"), desk.path(cache)).unwrap();
         let (status, _, stderr) = desk.tenbin(&["modules", "--into", "out", "--cache", cache]);

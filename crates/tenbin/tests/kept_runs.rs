@@ -7,7 +7,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use specimens::{calibration, small_run};
 use tenbin_store::Store;
@@ -17,7 +17,7 @@ mod place;
 #[path = "../../store/tests/specimens/mod.rs"]
 mod specimens;
 
-use place::{Place, ending, text};
+use place::{Place, ending, json, text};
 
 /// A place whose store has so many runs, of which the last is one of `fib`; their ids, oldest first.
 fn with_runs(count: u64) -> (Place, Vec<String>) {
@@ -35,9 +35,8 @@ fn with_runs(count: u64) -> (Place, Vec<String>) {
 }
 
 fn listed(place: &Place, arguments: &[&str]) -> Vec<String> {
-    let output = place.tenbin(&[&["runs", "--json"], arguments].concat());
-    assert_eq!(ending(&output).0, 0, "{arguments:?}: {}", ending(&output).1);
-    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = place.answered(&[&["runs", "--json"], arguments].concat());
+    let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
     rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -87,13 +86,10 @@ fn a_damaged_run_is_named_and_hides_no_other() {
         (store.keep_calibration(&calibration(1)).unwrap(), store.keep_calibration(&calibration(2)).unwrap());
     drop(store);
     plant(&place.path("store.db"), &format!("UPDATE run SET document = x'7b7d' WHERE id = '{}'", ids[2]));
-    plant(
-        &place.path("store.db"),
-        &format!("UPDATE calibration SET document = x'7b7d' WHERE id = '{broken}'"),
-    );
+    let calibrations = format!("UPDATE calibration SET document = x'7b7d' WHERE id = '{broken}'");
     let samples =
         format!("UPDATE chunk SET codec = 77 WHERE run = (SELECT key FROM run WHERE id = '{}')", ids[0]);
-    plant(&place.path("store.db"), &samples);
+    plant(&place.path("store.db"), &format!("{calibrations}; {samples}"));
     let output = place.tenbin(&["runs"]);
     assert_eq!(ending(&output).0, 0);
     let lines = text(&output.stdout);
@@ -102,11 +98,9 @@ fn a_damaged_run_is_named_and_hides_no_other() {
         assert!(lines.contains(&format!("{name}  damaged: ")), "{lines}");
     }
     assert!(ending(&output).1.contains("--intact"), "{}", ending(&output).1);
-    let json = place.tenbin(&["runs", "--json"]);
-    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert!(json[2]["damaged"].as_str().unwrap().contains("document"), "{json}");
-    let shown = place.tenbin(&["show", "latest", "--json"]);
-    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let runs = json(&place.tenbin(&["runs", "--json"]));
+    assert!(runs[2]["damaged"].as_str().unwrap().contains("document"), "{runs}");
+    let shown = json(&place.tenbin(&["show", "latest", "--json"]));
     assert_eq!(shown["run"], ids[1].as_str());
     assert_answered(&place.tenbin(&["export", "latest", "-o", "latest.db"]));
     // It is no fault of the request, and the advice can be followed.
@@ -125,27 +119,9 @@ fn a_damaged_run_is_named_and_hides_no_other() {
     assert_eq!(listed(&place, &[]), ids[..2]);
 }
 
-/// Runs tenbin as a user who may not write where the store lies: as nobody, where the test runs as root.
+/// Runs tenbin as a user who may not write where the store lies.
 fn as_reader(place: &Place, store: &str, arguments: &[&str]) -> Output {
-    // Nobody may not enter root's folders, so the binary goes along.
-    let binary = place.path("tenbin");
-    if !binary.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_tenbin"), &binary).unwrap();
-    }
-    let mut command = if rustix::process::geteuid().is_root() {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&binary);
-        command
-    } else {
-        Command::new(&binary)
-    };
-    command
-        .args(arguments)
-        .env("TENBIN_STORE", place.path(store))
-        .current_dir(place.folder.path())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    place.unprivileged(&[]).args(arguments).env("TENBIN_STORE", place.path(store)).output().unwrap()
 }
 
 #[test]
@@ -189,7 +165,7 @@ fn a_store_that_cannot_be_written_is_read() {
         let output = as_reader(&place, &store, &["runs", "--json"]);
         let (status, stderr) = ending(&output);
         assert_eq!(status, 0, "{name}: {stderr}");
-        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let rows = json(&output);
         let rows: Vec<&str> =
             rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
         assert_eq!(rows, *expected, "{name}");
@@ -221,14 +197,8 @@ fn a_run_that_is_kept_holds_the_store_to_its_limit() {
     let (place, ids) = with_runs(3);
     assert_answered(&place.tenbin(&["runs", &ids[0], "--label", "mine"]));
     let measured = |limit: &str| {
-        Command::new(env!("CARGO_BIN_EXE_tenbin"))
-            .args(["run", "null", "--quick", "--json", "--label", "fresh"])
-            .env("TENBIN_STORE", place.path("store.db"))
-            .env("TENBIN_STORE_LIMIT", limit)
-            .current_dir(place.folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        let mut command = place.command(&["run", "null", "--quick", "--json", "--label", "fresh"]);
+        command.env("TENBIN_STORE_LIMIT", limit).output().unwrap()
     };
     for wrong in ["-1", "much", "99999999999999999999"] {
         let (status, stderr) = ending(&measured(wrong));
@@ -236,8 +206,7 @@ fn a_run_that_is_kept_holds_the_store_to_its_limit() {
         assert!(stderr.contains("TENBIN_STORE_LIMIT"), "{stderr}");
     }
     let output = measured("0");
-    let (_, stderr) = ending(&output);
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ((_, stderr), report) = (ending(&output), json(&output));
     // The newest unlabelled one stays, however small the limit is, and so does what bears a label.
     assert!(stderr.contains("Removed the oldest runs without a label"), "{stderr}");
     assert!(stderr.contains(&ids[1][..12]) && !stderr.contains(&ids[2][..12]), "{stderr}");

@@ -125,15 +125,8 @@ impl Home {
         fs::write(home.path("never.elf"), image).unwrap();
         fs::write(home.path("turns.c"), TURNS_IN_C).unwrap();
         fs::write(home.path("turns.sh"), TURNS_IN_SHELL).unwrap();
-        let check = home.tenbin(&[
-            "boot",
-            "check",
-            "never.elf",
-            "--arrived=done",
-            "--harts=2",
-            "--memory=sc",
-            "--json",
-        ]);
+        let words = ["never.elf", "--arrived=done", "--harts=2", "--memory=sc", "--json"];
+        let check = home.tenbin(&[&["boot", "check"], &words[..]].concat());
         fs::write(home.path("answer.json"), check.stdout).unwrap();
         for _ in 0..2 {
             // On a busy machine the answer may be a refusal.

@@ -4,14 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 #[allow(dead_code)] // What it has for the other tests is not all used here.
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, joined, text};
 
 /// Runs the program and returns its report, its exit status and the most memory that it held, in bytes.
 ///
@@ -23,13 +22,7 @@ fn watched(arguments: &[&str]) -> (Value, i32, u64) {
 
 fn watched_in(place: &Place, arguments: &[&str]) -> (Value, i32, u64) {
     let answer = place.path("answer.json");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(arguments)
-        .args(["--json", "-o", answer.to_str().unwrap()])
-        .current_dir(place.folder.path())
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = place.command(arguments).args(["--json", "-o"]).arg(&answer).spawn().unwrap();
     let path = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     let status = loop {
@@ -102,7 +95,7 @@ fn a_request_for_too_much_memory_is_refused_with_the_figure() {
     for (experiment, setting, figure) in requests {
         let output = place.tenbin(&["run", experiment, "--set", setting, "--no-store"]);
         assert_eq!(ending(&output).0, 3, "{experiment}: {}", text(&output.stdout));
-        let stdout = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let stdout = joined(&text(&output.stdout));
         assert!(stdout.contains("Refused: ") && stdout.contains(figure), "{stdout}");
         let after = stdout.split(figure).nth(1).unwrap();
         assert!(after.starts_with(|c: char| c.is_ascii_digit()) && after.contains("iB"), "{stdout}");

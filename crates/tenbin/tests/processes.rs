@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
+#[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, json, text};
 
 #[test]
 fn each_process_is_a_run_and_the_answer_is_over_them() {
@@ -19,12 +19,11 @@ fn each_process_is_a_run_and_the_answer_is_over_them() {
     // Two are too few for the level.
     assert_eq!(ending(&output).0, 3, "{}", ending(&output).1);
     assert!(ending(&output).1.starts_with("Kept as runs "), "{}", ending(&output).1);
-    let over: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let over = json(&output);
     assert_eq!((&over["schema"], &over["processes"]), (&"tenbin-processes-1".into(), &2.into()));
     assert_eq!(over["answers"][0]["verdict"], "refused");
     assert!(over["answers"][0]["sentence"].as_str().unwrap().contains("at least 8"));
-    let runs = text(&place.tenbin(&["runs", "--json"]).stdout);
-    let runs: serde_json::Value = serde_json::from_str(&runs).unwrap();
+    let runs = json(&place.tenbin(&["runs", "--json"]));
     let kept: Vec<_> = runs.as_array().unwrap().iter().map(|run| &run["id"]).collect();
     assert_eq!(kept.len(), 2);
     let named: Vec<&str> = over["runs"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
@@ -37,16 +36,7 @@ fn each_process_is_a_run_and_the_answer_is_over_them() {
 fn a_parent_that_is_killed_takes_its_process_with_it() {
     for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
         let place = Place::new();
-        let mut parent = Command::new("env")
-            .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tenbin")])
-            .args(["run", "atomics", "--thorough", "--processes", "100"])
-            .env("TENBIN_STORE", place.path("store.db"))
-            .current_dir(place.folder.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut parent = place.started(&["run", "atomics", "--thorough", "--processes", "100"]);
         let listed = format!("/proc/{0}/task/{0}/children", parent.id());
         let child = loop {
             assert!(parent.try_wait().unwrap().is_none(), "it ended before it could be killed");

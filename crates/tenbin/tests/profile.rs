@@ -16,7 +16,7 @@ use tenbin_model::{Picoseconds, Profile, Stacks};
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, joined, text};
 
 /// A profile of these words by programs in the kernel; none where it needs rights that are not there, which
 /// has to be said.
@@ -36,18 +36,23 @@ fn profile(place: &Place, words: &[&str]) -> Option<(Profile, i32)> {
     Some((profile, status))
 }
 
-/// Where the program of this name in `fixtures/profile` is, with frame pointers.
-fn compiled(place: &Place, name: &str) -> String {
-    let source = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/profile/{}.c"), name);
-    let (program, words) = (place.path(name), ["-O1", "-fno-omit-frame-pointer", "-pthread"]);
-    let output = Command::new("cc").args(words).arg(source).arg("-o").arg(&program).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    program.into_os_string().into_string().unwrap()
-}
-
 /// Whether two times differ by no more than 0.2 % of the first.
 fn are_equal(one: Picoseconds, other: Picoseconds) -> bool {
     one.0.abs_diff(other.0) <= one.0 / 500
+}
+
+/// The parts of each thread's time are all of it.
+fn insist_on_whole_threads(profile: &Profile) {
+    for it in &profile.threads {
+        let parts = [it.user, it.kernel, it.faults, it.interrupts, it.queued, it.blocked];
+        assert!(are_equal(it.wall, parts.into_iter().sum()), "{it:?}");
+    }
+}
+
+/// A place of somebody who may have programs in the kernel observe.
+fn with_rights() -> Option<Place> {
+    let place = Place::new();
+    profile(&place, &["true"]).map(|_| place)
 }
 
 /// Events of many CPUs are many files; what is observed may have as many open as it might have had.
@@ -65,16 +70,12 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
     let script = "for number in 1 2 3; do true | cat; done; dd if=/dev/zero of=/dev/null bs=1 count=1000";
     let Some((profile, status)) = profile(&place, &["sh", "-c", script]) else { return };
     assert_eq!((status, profile.exit_status), (0, Some(0)));
-    let course = profile.course.unwrap();
+    let course = profile.course.as_ref().unwrap();
     let stood: Picoseconds = course.blocked.iter().map(|by| by.time).sum();
     let running: Picoseconds = course.running.iter().copied().sum();
     assert!(are_equal(profile.wall.unwrap(), running + course.queued + stood));
     assert!(profile.threads.len() >= 8 && profile.more_threads == 0, "{}", profile.threads.len());
-    for thread in &profile.threads {
-        let parts =
-            [thread.user, thread.kernel, thread.faults, thread.interrupts, thread.queued, thread.blocked];
-        assert!(are_equal(thread.wall, parts.into_iter().sum()), "{thread:?}");
-    }
+    insist_on_whole_threads(&profile);
     let of = |name: &str| profile.activities.iter().find(|activity| activity.name == name).unwrap();
     // dd reads and writes a byte at a time; the others read and write a little.
     assert!((1000..1100).contains(&of("read").count), "{:?}", of("read"));
@@ -99,7 +100,7 @@ fn parts_sum_to_the_whole_and_calls_are_counted() {
 #[test]
 fn a_sample_stands_for_what_comes_often() {
     let place = Place::new();
-    let Some((profile, status)) = profile(&place, &[&compiled(&place, "sampled")]) else { return };
+    let Some((profile, status)) = profile(&place, &[&place.compiled("sampled")]) else { return };
     // 77 where there is no userfaultfd(2), by which it waits in page faults.
     assert!([0, 77].contains(&status), "{status}");
     let of = |name: &str| profile.activities.iter().find(|activity| activity.name == name).unwrap();
@@ -120,10 +121,7 @@ fn a_sample_stands_for_what_comes_often() {
     // Where no tracepoint says that one begins, each is timed.
     assert!(cfg!(not(target_arch = "x86_64")) || count(Event::UntimedFault) > 0, "{parts:?}");
     assert!(status == 77 || blocked("page fault") > 0.19, "{faults:?}");
-    for it in &profile.threads {
-        let parts = [it.user, it.kernel, it.faults, it.interrupts, it.queued, it.blocked];
-        assert!(are_equal(it.wall, parts.into_iter().sum()), "{it:?}");
-    }
+    insist_on_whole_threads(&profile);
     assert_eq!(of("read").histogram.iter().sum::<u64>(), of("read").count);
 }
 
@@ -131,7 +129,7 @@ fn a_sample_stands_for_what_comes_often() {
 #[test]
 fn calls_that_come_fast_are_counted_at_their_end() {
     let place = Place::new();
-    let Some((profile, status)) = profile(&place, &[&compiled(&place, "fast")]) else { return };
+    let Some((profile, status)) = profile(&place, &[&place.compiled("fast")]) else { return };
     assert_eq!(status, 0);
     let of = |name: &str| profile.activities.iter().find(|activity| activity.name == name).unwrap();
     assert_eq!((of("getppid").count, of("getppid").errors), (3_000_000, 0));
@@ -149,10 +147,7 @@ fn calls_that_come_fast_are_counted_at_their_end() {
         let counted = if activity.kind == Kind::User { 0 } else { activity.count };
         assert_eq!(activity.histogram.iter().sum::<u64>(), counted, "{activity:?}");
     }
-    for it in &profile.threads {
-        let parts = [it.user, it.kernel, it.faults, it.interrupts, it.queued, it.blocked];
-        assert!(are_equal(it.wall, parts.into_iter().sum()), "{it:?}");
-    }
+    insist_on_whole_threads(&profile);
     let parts = |of: fn(&tenbin_model::profile::Split) -> Picoseconds| -> Picoseconds {
         profile.activities.iter().filter_map(|it| it.split.as_ref()).map(of).sum()
     };
@@ -231,10 +226,7 @@ fn it_ends_as_the_command_does_and_leaves_its_streams_alone() {
 
 #[test]
 fn a_command_that_does_not_end_is_killed_at_its_deadline() {
-    let place = Place::new();
-    if profile(&place, &["true"]).is_none() {
-        return;
-    }
+    let Some(place) = with_rights() else { return };
     let output = place.tenbin(&["profile", "--deadline", "1", "--", "sleep", "600"]);
     assert_eq!(ending(&output).0, 1);
     assert!(text(&output.stderr).contains("It had not ended after 1 s, and was killed."));
@@ -242,10 +234,7 @@ fn a_command_that_does_not_end_is_killed_at_its_deadline() {
 
 #[test]
 fn more_calls_are_why_a_command_takes_longer() {
-    let place = Place::new();
-    if profile(&place, &["true"]).is_none() {
-        return;
-    }
+    let Some(place) = with_rights() else { return };
     let dd = |count: u32| format!("dd if=/dev/zero of=/dev/null bs=1 count={count}");
     let output = place.tenbin(&["weigh", "--why", "--runs", "5", &dd(100), &dd(100_000)]);
     let answer = text(&output.stdout) + &text(&output.stderr);
@@ -261,10 +250,7 @@ fn more_calls_are_why_a_command_takes_longer() {
 
 #[test]
 fn why_is_said_in_json_too() {
-    let place = Place::new();
-    if profile(&place, &["true"]).is_none() {
-        return;
-    }
+    let Some(place) = with_rights() else { return };
     let dd = |count: u32| format!("dd if=/dev/zero of=/dev/null bs=1 count={count}");
     let output = place.tenbin(&["weigh", "--why", "--json", "--runs", "5", &dd(100), &dd(20_000)]);
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -274,10 +260,7 @@ fn why_is_said_in_json_too() {
 
 #[test]
 fn a_verdict_stands_where_why_cannot_be_answered() {
-    let place = Place::new();
-    if profile(&place, &["true"]).is_none() {
-        return;
-    }
+    let Some(place) = with_rights() else { return };
     // The first runs end well, and those that are profiled do not.
     let fails = "sh -c 'echo >>runs; test $(wc -l <runs) -lt 12'";
     let output = place.tenbin(&["weigh", "--why", "--runs", "8", fails, "true"]);
@@ -285,11 +268,6 @@ fn a_verdict_stands_where_why_cannot_be_answered() {
     assert!(text(&output.stdout).contains("Commands: each is started directly"), "{}", text(&output.stdout));
     let remark = text(&output.stderr);
     assert!(remark.contains("ended with status 1 when it was profiled"), "{remark}");
-}
-
-/// The text in one line.
-fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The same without a kernel that would have to permit it.
@@ -300,20 +278,16 @@ fn profiles_and_logs_are_read_and_compared() {
                1 1000.001000 read(3, \"\", 1) = 0 <0.002000>\n\
                1 1000.004000 +++ exited with 0 +++\n";
     fs::write(place.path("one.log"), log).unwrap();
-    fs::write(
-        place.path("other.log"),
-        log.replace("<0.002000>", "<0.052000>").replace("1000.004", "1000.054"),
-    )
-    .unwrap();
+    let longer = log.replace("<0.002000>", "<0.052000>").replace("1000.004", "1000.054");
+    fs::write(place.path("other.log"), longer).unwrap();
     let compared = place.tenbin(&["compare", "one.log", "other.log"]);
     let answer = joined(&text(&compared.stdout));
     assert!(answer.contains("other.log takes 50.0 ms longer than one.log"), "{answer}");
     assert!(answer.contains("100 % of that is longer calls of read"), "{answer}");
     // Through JSON and back.
-    assert_eq!(ending(&place.tenbin(&["profile", "--from", "one.log", "--json", "-o", "one.json"])).0, 0);
-    let same =
-        [place.tenbin(&["profile", "--from", "one.log"]), place.tenbin(&["profile", "--from", "one.json"])];
-    assert_eq!(text(&same[0].stdout), text(&same[1].stdout));
+    place.answered(&["profile", "--from", "one.log", "--json", "-o", "one.json"]);
+    let shown = ["one.log", "one.json"].map(|file| place.answered(&["profile", "--from", file]));
+    assert_eq!(shown[0], shown[1]);
     for (arguments, words) in [
         (&["compare", "one.log", "none.log"][..], "read none.log: No such file"),
         (&["profile", "--from", "."], "read .: Is a directory"),
@@ -332,16 +306,9 @@ fn profiles_and_logs_are_read_and_compared() {
 /// Programs are attached by descriptors of tenbin alone, and the command ends with it.
 #[test]
 fn nothing_is_left_when_tenbin_is_killed() {
-    let place = Place::new();
-    if profile(&place, &["true"]).is_none() {
-        return;
-    }
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["profile", "--", "sh", "-c", "echo; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let Some(place) = with_rights() else { return };
+    let mut command = place.command(&["profile", "--", "sh", "-c", "echo; exec sleep 600"]);
+    let mut tenbin = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut output = tenbin.stdout.take().unwrap();
     // What it writes says that it runs.
     output.read_exact(&mut [0]).unwrap();
@@ -356,19 +323,11 @@ fn nothing_is_left_when_tenbin_is_killed() {
 
 #[test]
 fn what_stops_a_command_is_not_its_own_code() {
-    let place = Place::new();
-    if profile(&place, &["true"]).is_none() {
-        return;
-    }
+    let Some(place) = with_rights() else { return };
     let file = place.path("profile.json");
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["profile", "--json", "-o"])
-        .arg(&file)
-        .args(["--", "sh", "-c", "echo $$; kill -STOP $$"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let words = ["profile", "--json", "-o", "profile.json", "--", "sh", "-c", "echo $$; kill -STOP $$"];
+    let mut command = place.command(&words);
+    let mut tenbin = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut number = String::new();
     BufReader::new(tenbin.stdout.take().unwrap()).read_line(&mut number).unwrap();
     let number = number.trim();
@@ -426,7 +385,7 @@ fn stacks_of_a_command_say_where_it_waited() {
 #[test]
 fn every_stack_of_two_thousand_is_kept() {
     let place = Place::new();
-    let words = ["profile", "--sample", "--json", "-o", "stacks.json", "--", &compiled(&place, "paths")];
+    let words = ["profile", "--sample", "--json", "-o", "stacks.json", "--", &place.compiled("paths")];
     let (status, stderr) = ending(&place.tenbin(&words));
     if status == 5 {
         assert!(stderr.contains("(BPF)"), "{stderr}");

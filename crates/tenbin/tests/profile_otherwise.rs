@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use tenbin_model::profile::{Kind, Observer};
@@ -20,38 +19,10 @@ use tenbin_model::{Picoseconds, Profile};
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
-
-/// A user who may do nothing.
-const NOBODY: u32 = 65534;
-
-/// A program of the fixtures, in a folder that everybody may enter and write to.
-fn built(place: &Place, name: &str) -> PathBuf {
-    fs::set_permissions(place.folder.path(), Permissions::from_mode(0o777)).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/profile/{name}.c"));
-    let program = place.path(name);
-    let made = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap();
-    assert!(made.success(), "a C compiler is needed");
-    program
-}
+use place::{Place, ending, joined, text};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-/// tenbin as a user without rights. One who runs the tests without rights is one himself.
-fn unprivileged(place: &Place) -> Command {
-    let program = place.path("tenbin");
-    if !program.exists() {
-        fs::copy(env!("CARGO_BIN_EXE_tenbin"), &program).unwrap();
-        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
-    }
-    let mut command = Command::new(program);
-    command.current_dir(place.folder.path()).stdin(Stdio::null());
-    if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command
 }
 
 /// What `tenbin profile` with these words wrote, and how it ended.
@@ -66,8 +37,8 @@ fn answer(place: &Place, mut tenbin: Command, words: &[&str]) -> (Profile, i32) 
 
 /// The same with every call counted; none where a sandbox forbids to trace, which is said.
 fn exact(place: &Place, words: &[&str]) -> Option<(Profile, i32)> {
-    let output =
-        place.tenbin(&[&["profile", "--exact", "--json", "-o", "profile.json", "--"], words].concat());
+    let options = ["profile", "--exact", "--json", "-o", "profile.json", "--"];
+    let output = place.tenbin(&[&options, words].concat());
     let (status, stderr) = ending(&output);
     if status == 5 {
         eprintln!("not tested, as nothing can be traced here: {stderr}");
@@ -95,15 +66,11 @@ fn on_cpu(profile: &Profile) -> f64 {
     splits.map(|split| split.on_cpu.as_seconds()).sum()
 }
 
-fn joined(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn every_call_of_every_thread_is_counted() {
     let place = Place::new();
-    let truth = built(&place, "truth");
-    let Some((profile, status)) = exact(&place, &[truth.to_str().unwrap()]) else { return };
+    let truth = place.compiled("truth");
+    let Some((profile, status)) = exact(&place, &[&truth]) else { return };
     assert_eq!((status, profile.observer), (0, Observer::Exact));
     let counts = calls(&profile);
     assert_eq!(counts["getppid"], (50_000, 0));
@@ -130,8 +97,7 @@ fn every_call_of_every_thread_is_counted() {
 #[test]
 fn whatever_is_hard_to_follow_is_followed() {
     let place = Place::new();
-    let cases = built(&place, "cases");
-    let cases = cases.to_str().unwrap();
+    let cases = place.compiled("cases");
     for (case, call, count, errors) in [
         ("thread_execs", "getppid", 3 + 7, 0),
         ("thread_execs", "close", 1, 1),
@@ -140,7 +106,7 @@ fn whatever_is_hard_to_follow_is_followed() {
         ("stops", "getppid", 1, 0),
         ("signals", "rt_sigreturn", 1000, 0),
     ] {
-        let Some((profile, status)) = exact(&place, &[cases, case]) else { return };
+        let Some((profile, status)) = exact(&place, &[&cases, case]) else { return };
         assert_eq!(status, 0, "{case}");
         let counts = calls(&profile);
         let (counted, failed) = counts[call];
@@ -177,8 +143,8 @@ fn counts_are_those_of_strace() {
 #[test]
 fn without_rights_snapshots_say_where_the_time_went() {
     let place = Place::new();
-    let truth = built(&place, "truth");
-    let (profile, status) = answer(&place, unprivileged(&place), &["--", truth.to_str().unwrap()]);
+    let truth = place.compiled("truth");
+    let (profile, status) = answer(&place, place.unprivileged(&[]), &["--", &truth]);
     assert_eq!(status, 0);
     if profile.observer == Observer::Kernel {
         eprintln!("not tested: who runs these tests has the rights to load programs");
@@ -199,11 +165,9 @@ fn without_rights_snapshots_say_where_the_time_went() {
 #[test]
 fn records_stand_in_where_the_kernel_does_not_describe_types() {
     let place = Place::new();
-    let (truth, empty) = (built(&place, "truth"), place.path("empty"));
+    let (truth, empty) = (place.compiled("truth"), place.path("empty"));
     fs::create_dir(&empty).unwrap();
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-    tenbin.current_dir(place.folder.path());
-    let (described, _) = answer(&place, tenbin, &["--", "true"]);
+    let (described, _) = answer(&place, place.command(&[]), &["--", "true"]);
     if !is_root() || described.observer != Observer::Kernel {
         eprintln!("not tested: who runs these tests may not load programs or mount");
         return;
@@ -216,7 +180,7 @@ fn records_stand_in_where_the_kernel_does_not_describe_types() {
     tenbin.args(["--mount", "--propagation", "unchanged", "sh", "-c", hide]);
     tenbin.arg(&empty).arg(env!("CARGO_BIN_EXE_tenbin"));
     tenbin.current_dir(place.folder.path());
-    let (profile, status) = answer(&place, tenbin, &["--files", "--", truth.to_str().unwrap()]);
+    let (profile, status) = answer(&place, tenbin, &["--files", "--", &truth]);
     assert_eq!((status, profile.observer), (0, Observer::Kernel), "{:?}", profile.unseen);
     assert!(profile.unseen.iter().any(|it| it.contains("handed over records")), "{:?}", profile.unseen);
     assert!(profile.unseen.iter().any(|it| it.contains("Which files")), "{:?}", profile.unseen);
@@ -265,15 +229,14 @@ fn below(place: &Place, case: &str, words: &[&str]) -> Output {
 #[test]
 fn a_sandbox_that_refuses_bpf_gets_snapshots() {
     let place = Place::new();
-    let truth = built(&place, "truth");
-    built(&place, "cases");
-    let truth = truth.to_str().unwrap();
-    let output = below(&place, "sealed", &["--json", "-o", "profile.json", "--", truth]);
+    let truth = place.compiled("truth");
+    place.compiled("cases");
+    let output = below(&place, "sealed", &["--json", "-o", "profile.json", "--", &truth]);
     assert_eq!(ending(&output).0, 0, "{}", text(&output.stderr));
     let profile: Profile = serde_json::from_slice(&fs::read(place.path("profile.json")).unwrap()).unwrap();
     snapshots_show_the_truth(&profile);
     // Where tracing is refused too, counting is.
-    let output = below(&place, "sealed_all", &["--exact", "--", truth]);
+    let output = below(&place, "sealed_all", &["--exact", "--", &truth]);
     let (status, stderr) = ending(&output);
     assert_eq!(status, 5, "{stderr}");
     assert!(joined(&stderr).contains("count the calls of a command (ptrace)"), "{stderr}");
@@ -282,7 +245,7 @@ fn a_sandbox_that_refuses_bpf_gets_snapshots() {
 #[test]
 fn what_is_lacking_is_said_where_nothing_observes() {
     let place = Place::new();
-    built(&place, "cases");
+    place.compiled("cases");
     if !is_root() {
         eprintln!("not tested: only root takes /proc away");
         return;
@@ -301,10 +264,10 @@ fn what_is_lacking_is_said_where_nothing_observes() {
 #[test]
 fn either_ends_as_the_command_does() {
     let place = Place::new();
-    built(&place, "cases");
+    place.compiled("cases");
     for exact in [true, false] {
         let profile = |words: &[&str]| {
-            let mut tenbin = unprivileged(&place);
+            let mut tenbin = place.unprivileged(&[]);
             tenbin.arg("profile").args(exact.then_some("--exact")).args(words);
             tenbin.output().unwrap()
         };
@@ -329,22 +292,15 @@ fn either_ends_as_the_command_does() {
 #[test]
 fn nothing_of_a_fork_bomb_is_left_at_its_deadline() {
     let place = Place::new();
-    let cases = built(&place, "cases");
+    let cases = place.compiled("cases");
     // By stops, by snapshots, by programs in the kernel, and by stacks.
     for (option, is_unprivileged) in
         [(Some("--exact"), true), (None, true), (None, false), (Some("--sample"), false)]
     {
-        let mut tenbin = unprivileged(&place);
-        if !is_unprivileged {
-            tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"));
-        }
+        let mut tenbin = if is_unprivileged { place.unprivileged(&[]) } else { place.command(&[]) };
         tenbin.arg("profile").args(option).args(["--deadline", "2", "--"]);
-        let mut tenbin = tenbin
-            .args([cases.to_str().unwrap(), "bomb"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut tenbin =
+            tenbin.args([&cases, "bomb"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         assert_eq!(tenbin.stdout.take().unwrap().read_to_end(&mut Vec::new()).unwrap(), 0);
         // Stacks need rights.
         let is_refused = option == Some("--sample") && tenbin.wait().unwrap().code() == Some(5);
@@ -359,12 +315,9 @@ fn nothing_traced_is_left_when_tenbin_is_killed() {
     if exact(&place, &["true"]).is_none() {
         return;
     }
-    let mut tenbin = Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["profile", "--exact", "--", "sh", "-c", "sleep 600 & sleep 600 & echo; exec sleep 600"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let script = "sleep 600 & sleep 600 & echo; exec sleep 600";
+    let mut command = place.command(&["profile", "--exact", "--", "sh", "-c", script]);
+    let mut tenbin = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut output = tenbin.stdout.take().unwrap();
     // What it writes says that it runs.
     output.read_exact(&mut [0]).unwrap();
@@ -405,7 +358,7 @@ fn many_short_processes_are_counted_and_sampled() {
         assert_eq!(counts["execve"], (2001, 0));
         assert_eq!(profile.threads.len() as u64 + profile.more_threads, 2001);
     }
-    let (profile, status) = answer(&place, unprivileged(&place), &[&["--"], &words[..]].concat());
+    let (profile, status) = answer(&place, place.unprivileged(&[]), &[&["--"], &words[..]].concat());
     assert_eq!(status, 0);
     if profile.observer == Observer::Snapshots {
         // Most of them live shorter than the time between two snapshots.

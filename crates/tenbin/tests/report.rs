@@ -8,12 +8,10 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
-
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, json, text};
 
 /// A place whose store has one run, of seven experiments.
 fn with_a_run() -> Place {
@@ -24,9 +22,15 @@ fn with_a_run() -> Place {
 }
 
 fn report(place: &Place, name: &str) -> String {
-    let output = place.tenbin(&["report", "latest", "-o", name]);
-    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
+    place.answered(&["report", "latest", "-o", name]);
     fs::read_to_string(place.path(name)).unwrap()
+}
+
+/// This of every headline.
+fn headlines(place: &Place, key: &str) -> Vec<String> {
+    let answers = json(&place.tenbin(&["show", "latest", "--json"]));
+    let headlines = answers["answers"].as_array().unwrap().iter().filter(|answer| answer["headline"] == true);
+    headlines.map(|answer| answer[key].as_str().unwrap().to_owned()).collect()
 }
 
 /// As a browser reads it.
@@ -38,13 +42,10 @@ fn read(html: &str) -> String {
 fn a_report_holds_every_headline_and_is_always_the_same() {
     let place = with_a_run();
     let html = report(&place, "report.html");
-    let shown = place.tenbin(&["show", "latest", "--json"]);
-    let answers: Value = serde_json::from_slice(&shown.stdout).unwrap();
-    let headlines = answers["answers"].as_array().unwrap().iter().filter(|answer| answer["headline"] == true);
-    let sentences: Vec<&str> = headlines.map(|answer| answer["sentence"].as_str().unwrap()).collect();
+    let sentences = headlines(&place, "sentence");
     assert!(sentences.len() >= 7, "{sentences:?}");
     for sentence in sentences {
-        assert!(read(&html).contains(sentence), "{sentence}");
+        assert!(read(&html).contains(&sentence), "{sentence}");
     }
     assert_eq!(report(&place, "again.html"), html);
     assert!(html.len() <= 400 << 10, "{} bytes", html.len());
@@ -80,20 +81,16 @@ fn imported(place: &Place, name: &str, factor: f64) -> String {
     let result = |command: &str, time: f64| serde_json::json!({ "command": command, "times": times(time) });
     let json = serde_json::json!({ "results": [result("old", 0.1), result("<b>new</b>", 0.1 * factor)] });
     fs::write(place.path(name), json.to_string()).unwrap();
-    let output = place.tenbin(&["import", name]);
-    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
-    text(&output.stdout).trim_end().rsplit(' ').next().unwrap().to_owned()
+    place.answered(&["import", name]).trim_end().rsplit(' ').next().unwrap().to_owned()
 }
 
 #[test]
 fn runs_stand_side_by_side_and_what_moved_is_first() {
     let place = with_a_run();
     let (one, other) = (imported(&place, "one.json", 1.1), imported(&place, "two.json", 1.25));
-    assert_eq!(ending(&place.tenbin(&["runs", "--label", "before", &one])).0, 0);
-    assert_eq!(ending(&place.tenbin(&["runs", "--label", "after", &other])).0, 0);
-    let output = place.tenbin(&["report", &one, &other, "-o", "-"]);
-    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
-    let html = text(&output.stdout);
+    place.answered(&["runs", "--label", "before", &one]);
+    place.answered(&["runs", "--label", "after", &other]);
+    let html = place.answered(&["report", &one, &other, "-o", "-"]);
     assert!(html.contains("<title>tenbin: 2 runs of weigh</title>"), "{html}");
     // More than ten per cent more, in the third shade.
     assert!(html.contains("<td class=\"more3\">"), "{html}");
@@ -144,19 +141,13 @@ not known: ask on a machine with at least 4 CPUs, or allow more of them
 #[test]
 fn every_headline_has_a_line_of_its_own() {
     let place = with_a_run();
-    let shown = place.tenbin(&["show", "latest", "--json"]);
-    let answers: Value = serde_json::from_slice(&shown.stdout).unwrap();
-    let headlines = answers["answers"].as_array().unwrap().iter().filter(|answer| answer["headline"] == true);
-    let lines: Vec<&str> = headlines.map(|answer| answer["brief"].as_str().unwrap()).collect();
-    assert_eq!(lines.join("\n"), LINES);
+    assert_eq!(headlines(&place, "brief").join("\n"), LINES);
 }
 
 #[test]
 fn one_experiment_of_a_run_is_shown_alone() {
     let place = with_a_run();
-    let output = place.tenbin(&["show", "latest", "caches"]);
-    assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
-    let shown = text(&output.stdout);
+    let shown = place.answered(&["show", "latest", "caches"]);
     assert!(shown.starts_with("caches    How large are the caches"), "{shown}");
     assert!(!shown.contains("Does a buffer that two threads share thrash"), "{shown}");
     for (arguments, words) in [
@@ -171,14 +162,14 @@ fn one_experiment_of_a_run_is_shown_alone() {
 #[test]
 fn a_report_that_cannot_be_made_leaves_nothing() {
     let place = with_a_run();
-    for (arguments, status) in [
-        (&["report"][..], 2),
-        (&["report", "ffff", "-o", "report.html"], 2),
-        (&["report", "-o", "no-such-folder/report.html"], 2),
-        (&["report", "--samples", "--markdown", "-o", "report.html"], 2),
+    for arguments in [
+        &["report"][..],
+        &["report", "ffff", "-o", "report.html"],
+        &["report", "-o", "no-such-folder/report.html"],
+        &["report", "--samples", "--markdown", "-o", "report.html"],
     ] {
         let output = place.tenbin(arguments);
-        assert_eq!(ending(&output).0, status, "{arguments:?}: {}", ending(&output).1);
+        assert_eq!(ending(&output).0, 2, "{arguments:?}: {}", ending(&output).1);
         assert!(output.stdout.is_empty());
     }
     let names: Vec<_> =

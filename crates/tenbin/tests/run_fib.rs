@@ -7,7 +7,7 @@ mod place;
 
 use std::path::Path;
 
-use place::{Place, ending, text};
+use place::{Place, ending, json, text};
 
 #[test]
 fn without_the_driver_the_commands_that_load_it_are_named() {
@@ -33,8 +33,7 @@ fn without_the_driver_the_commands_that_load_it_are_named() {
 #[test]
 fn a_small_number_weighs_the_branch_and_a_large_one_the_digits() {
     let place = Place::new();
-    let output = place.tenbin(&["run", "fib", "--quick", "--json", "--set", "n=92,99"]);
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = json(&place.tenbin(&["run", "fib", "--quick", "--json", "--set", "n=92,99"]));
     let checks = report["checks"].as_array().unwrap();
     // Seven ways (ours finds F(92) in a table, which is no way) and a planted fault; then four, and the fault
     // again.

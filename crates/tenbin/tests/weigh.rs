@@ -4,23 +4,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, ending, text};
+use place::{Place, ending, joined, json as report, text};
 
 /// Weighs in the place's folder, without a store.
 fn weigh(place: &Place, arguments: &[&str]) -> Output {
     place.tenbin(&[&["weigh", "--no-store"], arguments].concat())
-}
-
-fn report(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", ending(output).1))
 }
 
 #[test]
@@ -63,27 +58,10 @@ fn each_metric_has_a_verdict_of_its_own() {
 #[test]
 fn hooks_are_run_once_or_around_each_run_as_hyperfine_has_it() {
     let place = Place::new();
-    let output = weigh(
-        &place,
-        &[
-            "-r",
-            "3",
-            "-w",
-            "2",
-            "-s",
-            "echo setup {n} >> log",
-            "-p",
-            "echo prepare {n} >> log",
-            "-C",
-            "echo conclude {n} >> log",
-            "-c",
-            "echo cleanup {n} >> log",
-            "-L",
-            "n",
-            "1,2",
-            "echo run {n} $HYPERFINE_ITERATION >> log",
-        ],
-    );
+    let once = ["-s", "echo setup {n} >> log", "-c", "echo cleanup {n} >> log", "-L", "n", "1,2"];
+    let around = ["-p", "echo prepare {n} >> log", "-C", "echo conclude {n} >> log"];
+    let run = ["-r", "3", "-w", "2", "echo run {n} $HYPERFINE_ITERATION >> log"];
+    let output = weigh(&place, &[&once[..], &around, &run].concat());
     assert_eq!(ending(&output).0, 3, "3 runs are too few for the level: {}", ending(&output).1);
     let log = fs::read_to_string(place.path("log")).unwrap();
     let count = |line: &str| log.lines().filter(|it| *it == line).count();
@@ -127,7 +105,7 @@ fn a_parameter_shows_between_which_values_two_commands_cross() {
     let second = "case {n} in 4|5) ;; *) sleep 0.15;; esac";
     let output = weigh(&place, &["-P", "n", "3", "6", "-r", "32", "sleep 0.04; true", second]);
     assert_eq!(ending(&output).0, 0, "{}", ending(&output).1);
-    let shown = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = joined(&text(&output.stdout));
     for crossing in [
         "They cross between n = 3 and n = 4: `sleep 0.04; true` is faster up to n = 3, `case {n} in",
         "esac` is faster up to n = 5, `sleep 0.04; true` from n = 6 on.",
@@ -137,19 +115,6 @@ fn a_parameter_shows_between_which_values_two_commands_cross() {
     assert_eq!(shown.matches("They cross").count(), 2, "{shown}");
     // And a curve of each.
     assert!(shown.contains(" n sleep 0.04; true case {n} in 4|5) ;; *) sleep 0."), "{shown}");
-}
-
-fn started(place: &Place, words: &[&str]) -> Child {
-    Command::new("env")
-        .args(["--default-signal=INT,TERM", env!("CARGO_BIN_EXE_tenbin"), "weigh"])
-        .args(words)
-        .env("TENBIN_STORE", place.path("store.db"))
-        .current_dir(place.folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
 }
 
 /// The numbers that commands wrote into a file, once there are so many.
@@ -170,7 +135,7 @@ fn numbers(path: &Path, count: usize, child: &mut Child) -> Vec<u32> {
 fn an_interrupt_is_answered_with_what_is_known_by_then() {
     let place = Place::new();
     let log = place.path("log");
-    let mut child = started(&place, &["-m", "100000", "echo $$ >> log", "echo $$ >> log; sleep 0.02"]);
+    let mut child = place.started(&["weigh", "-m", "100000", "echo $$ >> log", "echo $$ >> log; sleep 0.02"]);
     // The first look is after 16 blocks of four runs.
     numbers(&log, 100, &mut child);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -190,7 +155,7 @@ fn whatever_ends_it_no_command_goes_on() {
         let command = "setsid sleep 1000 & echo $! >> log; echo $$ >> log; exec sleep 1000";
         // What is set up goes on meanwhile: once for each of the two.
         let setup = "setsid sleep 1000 & echo $! >> log";
-        let mut child = started(&place, &["--no-store", "--setup", setup, command, "true"]);
+        let mut child = place.started(&["weigh", "--no-store", "--setup", setup, command, "true"]);
         let commands = numbers(&log, 4, &mut child);
         kill_process(Pid::from_child(&child), signal).unwrap();
         child.wait().unwrap();
@@ -210,15 +175,7 @@ fn whatever_ends_it_no_command_goes_on() {
 }
 
 fn git(place: &Place, words: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"])
-        .args(words)
-        .env("XDG_CACHE_HOME", place.path("cache"))
-        .env("TENBIN_STORE", place.path("store.db"))
-        .current_dir(place.path("repository"))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let output = place.git("repository", words);
     text(&output.stdout) + &text(&output.stderr)
 }
 
@@ -240,14 +197,8 @@ fn repository(place: &Place, commits: u32, slow: u32, broken: u32) {
 
 /// Weighs revisions from a folder of the place, each of which is built.
 fn weigh_revisions(place: &Place, folder: &str, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tenbin"))
-        .args(["weigh", "--no-store", "--build", "sh build"])
-        .args(words)
-        .env("XDG_CACHE_HOME", place.path("cache"))
-        .current_dir(place.path(folder))
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+    let mut command = place.command(&[&["weigh", "--no-store", "--build", "sh build"], words].concat());
+    command.env("XDG_CACHE_HOME", place.path("cache")).current_dir(place.path(folder)).output().unwrap()
 }
 
 #[test]

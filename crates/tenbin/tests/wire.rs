@@ -17,7 +17,7 @@ use snapbox::{Assert, Data};
 #[allow(dead_code, reason = "the other files of tests use the rest")]
 mod place;
 
-use place::{Place, text};
+use place::{Place, json, text};
 
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/wire")).join(name)
@@ -91,7 +91,7 @@ fn no_answer_changes_its_shape_unnoticed() {
     let mut answers = String::new();
     let mut types: BTreeMap<String, String> = BTreeMap::new();
     for name in &names {
-        let schema: Value = serde_json::from_slice(&place.tenbin(&["schema", name]).stdout).unwrap();
+        let schema = json(&place.tenbin(&["schema", name]));
         answers.push_str(&format!("{name} = {}\n", shape(&schema).replace(", ", ",\n    ")));
         for (defined, schema) in schema["$defs"].as_object().into_iter().flatten() {
             let line = format!("{defined} = {}\n", shape(schema).replace(", ", ",\n    "));
@@ -106,9 +106,6 @@ fn no_answer_changes_its_shape_unnoticed() {
 #[test]
 fn a_store_of_format_2_is_answered_as_it_was() {
     let place = Place::new();
-    let imported = place.tenbin(&["import", golden("format_2.db").to_str().unwrap()]);
-    assert!(imported.status.success(), "{}", text(&imported.stderr));
-    let shown = place.tenbin(&["show", "latest"]);
-    assert!(shown.status.success(), "{}", text(&shown.stderr));
-    assert_golden(text(&shown.stdout).to_owned(), "format_2.txt");
+    place.answered(&["import", golden("format_2.db").to_str().unwrap()]);
+    assert_golden(place.answered(&["show", "latest"]), "format_2.txt");
 }

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -74,6 +74,16 @@ fn ending_of(program: &Path, output: &Output) -> Ending {
     Ending { code: output.status.code(), signal: output.status.signal(), stderr }
 }
 
+/// It complains of this.
+fn complaint(what: &str) -> Ending {
+    Ending { code: Some(1), signal: None, stderr: format!("yes: {what}\n") }
+}
+
+/// Its reader has left.
+fn left() -> Ending {
+    Ending { code: None, signal: Some(13), stderr: String::new() }
+}
+
 /// Runs the same for GNU's `yes` and for the link, and insists that both ended alike; gives the ending.
 fn beside(what: &str, run: impl Fn(&Path) -> Output) -> Ending {
     let folder = TempDir::new().unwrap();
@@ -88,6 +98,12 @@ fn beside(what: &str, run: impl Fn(&Path) -> Output) -> Ending {
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C").env_remove("POSIXLY_CORRECT").stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn tenbin(words: &[&str]) -> Command {
+    let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
+    command.args(words).stdout(Stdio::piped());
     command
 }
 
@@ -130,24 +146,22 @@ fn lines_are_those_of_gnu() {
             assert!(taken.chunks(line.len()).all(|piece| piece == &line[..piece.len()]), "{given:?}");
             output
         });
-        // The reader has left.
-        assert_eq!(ending, Ending { code: None, signal: Some(13), stderr: String::new() }, "{given:?}");
+        assert_eq!(ending, left(), "{given:?}");
     }
 }
 
 #[test]
 fn as_a_command_of_tenbin_the_words_are_the_same() {
     for given in [&["--", "--help"][..], &["a", "--", "-x"], &["--", "--verify"], &["a", "--json"]] {
-        let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
-        let command = command.arg("yes").args(given).stdout(Stdio::piped());
+        let child = tenbin(&["yes"]).args(given).spawn().unwrap();
         if given.contains(&"--json") {
-            let output = ended(command.spawn().unwrap());
+            let output = ended(child);
             let stderr =
                 "tenbin yes: unrecognized option '--json'\nTry 'tenbin yes --help' for more information.\n";
             assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), stderr));
             continue;
         }
-        let (taken, _) = some(command.spawn().unwrap(), 9);
+        let (taken, _) = some(child, 9);
         let line = given.iter().filter(|word| **word != "--").copied().collect::<Vec<_>>().join(" ") + "\n";
         assert_eq!(text(&taken), line.repeat(9)[..9]);
     }
@@ -195,18 +209,16 @@ fn an_output_that_takes_nothing_is_complained_of_as_by_gnu() {
         let ending = beside("/dev/full", |program| {
             ended(command(program).args(words).stdout(full()).spawn().unwrap())
         });
-        assert_eq!(ending.stderr, format!("yes: {what}: No space left on device\n"));
-        assert_eq!(ending.code, Some(1));
+        assert_eq!(ending, complaint(&format!("{what}: No space left on device")));
         let ending = beside("closed", |program| {
             ended(shell(program, "exec \"$0\" \"$@\" >&-").args(words).spawn().unwrap())
         });
-        assert_eq!(ending.stderr, format!("yes: {what}: Bad file descriptor\n"));
-        assert_eq!(ending.code, Some(1));
+        assert_eq!(ending, complaint(&format!("{what}: Bad file descriptor")));
     }
     let ending = beside("read only", |program| {
         ended(command(program).stdout(File::open("/dev/null").unwrap()).spawn().unwrap())
     });
-    assert_eq!(ending.stderr, "yes: standard output: Bad file descriptor\n");
+    assert_eq!(ending, complaint("standard output: Bad file descriptor"));
     // The reading end of a pipe: nothing may be written into the memory of whoever asks.
     let ending = beside("a reading end", |program| {
         let (reader, writer) = io::pipe().unwrap();
@@ -214,7 +226,7 @@ fn an_output_that_takes_nothing_is_complained_of_as_by_gnu() {
         drop(writer);
         output
     });
-    assert_eq!(ending.stderr, "yes: standard output: Bad file descriptor\n");
+    assert_eq!(ending, complaint("standard output: Bad file descriptor"));
 }
 
 #[test]
@@ -227,20 +239,19 @@ fn a_reader_that_leaves_is_no_fault_unless_sigpipe_is_ignored() {
             ended(shell.args(words).stdout(writer).spawn().unwrap())
         });
         let what = if words.is_empty() { "standard output" } else { "write error" };
-        let stderr = format!("yes: {what}: Broken pipe\n");
-        assert_eq!(ending, Ending { code: Some(1), signal: None, stderr });
+        assert_eq!(ending, complaint(&format!("{what}: Broken pipe")));
         let ending = beside("default", |program| {
             let (reader, writer) = io::pipe().unwrap();
             drop(reader);
             ended(command(program).args(words).stdout(writer).spawn().unwrap())
         });
-        assert_eq!(ending, Ending { code: None, signal: Some(13), stderr: String::new() });
+        assert_eq!(ending, left());
     }
     let ending = beside("ignored, later", |program| {
         let child = shell(program, "trap '' PIPE; exec \"$0\"").stdout(Stdio::piped()).spawn().unwrap();
         some(child, 1 << 20).1
     });
-    assert_eq!(ending.stderr, "yes: standard output: Broken pipe\n");
+    assert_eq!(ending, complaint("standard output: Broken pipe"));
 }
 
 #[test]
@@ -254,8 +265,7 @@ fn a_nonblocking_output_ends_it_when_it_is_full() {
         assert!(!taken.is_empty() && taken.chunks(3).all(|piece| piece == &b"ab\n"[..piece.len()]));
         output
     });
-    let stderr = "yes: standard output: Resource temporarily unavailable\n".to_owned();
-    assert_eq!(ending, Ending { code: Some(1), signal: None, stderr });
+    assert_eq!(ending, complaint("standard output: Resource temporarily unavailable"));
 }
 
 #[test]
@@ -272,10 +282,7 @@ fn a_socket_is_written_to_like_any_other_output() {
         ours.shutdown(Shutdown::Read).unwrap();
         let ending = ending_of(&program, &ended(child));
         // Linux sends no signal to a writer that waits for room in a socket when its reader leaves.
-        let stderr = "yes: standard output: Broken pipe\n".to_owned();
-        let waiting = Ending { code: Some(1), signal: None, stderr };
-        let writing = Ending { code: None, signal: Some(13), stderr: String::new() };
-        assert!([waiting, writing].contains(&ending), "{ending:?}");
+        assert!([complaint("standard output: Broken pipe"), left()].contains(&ending), "{ending:?}");
     }
     // Messages have borders: they are as long as GNU's, whole lines.
     for (word, length) in [("y", 8192), ("ab", 8190)] {
@@ -289,7 +296,7 @@ fn a_socket_is_written_to_like_any_other_output() {
             drop(ours);
             ended(child)
         });
-        assert_eq!(ending.stderr, "yes: standard output: Connection refused\n");
+        assert_eq!(ending, complaint("standard output: Connection refused"));
     }
 }
 
@@ -311,7 +318,7 @@ fn a_terminal_gets_lines_and_a_terminal_that_goes_away_ends_it() {
         drop(master);
         ended(child)
     });
-    assert_eq!(ending.stderr, "yes: standard output: Input/output error\n");
+    assert_eq!(ending, complaint("standard output: Input/output error"));
 }
 
 #[test]
@@ -378,8 +385,21 @@ impl Against<'_> {
 }
 
 fn yes(words: &[OsString]) -> Child {
-    let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
-    command.args([OsStr::new("yes"), OsStr::new("--")]).args(words).stdout(Stdio::piped()).spawn().unwrap()
+    tenbin(&["yes", "--"]).args(words).spawn().unwrap()
+}
+
+/// Reads so many bytes, a block at a time, and holds each against the line; then leaves, which ends the
+/// child.
+fn hold(what: &str, line: &[u8], child: Child, mut output: impl Read, bytes: usize, room: usize) {
+    let mut against = Against { line, at: 0 };
+    let mut block = vec![0; room];
+    while against.at < bytes {
+        let count = output.read(&mut block).unwrap();
+        assert_ne!(count, 0, "{what}");
+        against.hold(&block[..count]);
+    }
+    drop(output);
+    assert_eq!(ended(child).status.signal(), Some(13), "{what}");
 }
 
 #[test]
@@ -388,16 +408,8 @@ fn every_byte_is_right_however_it_is_read() {
         let (words, line) = line(length);
         for room in [65_536, 4_093, 777_777] {
             let mut child = yes(&words);
-            let mut output = child.stdout.take().unwrap();
-            let mut against = Against { line: &line, at: 0 };
-            let mut block = vec![0; room];
-            while against.at < 12 << 20 {
-                let count = output.read(&mut block).unwrap();
-                assert_ne!(count, 0);
-                against.hold(&block[..count]);
-            }
-            drop(output);
-            assert_eq!(ended(child).status.signal(), Some(13));
+            let output = child.stdout.take().unwrap();
+            hold("plain reads", &line, child, output, 12 << 20, room);
         }
     }
 }
@@ -459,8 +471,8 @@ fn a_call_that_a_filter_refuses_is_done_without() {
             // A filter holds for the thread that applies it and for what it starts.
             let child = thread::spawn(move || {
                 let (reader, writer) = io::pipe().unwrap();
-                let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
-                command.arg("yes").args(&words).stdout(writer).stderr(Stdio::inherit());
+                let mut command = tenbin(&["yes"]);
+                command.args(&words).stdout(writer).stderr(Stdio::inherit());
                 let rules = numbers.iter().filter(|(name, _)| refused.contains(name));
                 let rules: BTreeMap<i64, Vec<_>> = rules.map(|(_, number)| (*number, Vec::new())).collect();
                 assert_eq!(rules.len(), refused.len());
@@ -474,27 +486,17 @@ fn a_call_that_a_filter_refuses_is_done_without() {
                 apply_filter(&program).map_err(|error| error.to_string())?;
                 Ok::<_, String>((command.spawn().unwrap(), reader))
             });
-            let (child, mut output) = match child.join().unwrap() {
+            let (child, output) = match child.join().unwrap() {
                 Ok(started) => started,
                 Err(why) => return eprintln!("skipped: no filter can be applied here: {why}"),
             };
-            let mut against = Against { line: &line, at: 0 };
-            let mut block = vec![0; 65_536];
-            while against.at < 3 << 20 {
-                let count = output.read(&mut block).unwrap();
-                assert_ne!(count, 0, "{refused:?}");
-                against.hold(&block[..count]);
-            }
-            drop(output);
-            assert_eq!(ended(child).status.signal(), Some(13), "{refused:?}");
+            hold(&format!("{refused:?}"), &line, child, output, 3 << 20, 65_536);
         }
     }
 }
 
 fn verified(words: &[&str], input: &[u8]) -> (i32, String) {
-    let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
-    let command = command.args(["yes", "--verify"]).args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = tenbin(&["yes", "--verify"]).args(words).stdin(Stdio::piped()).spawn().unwrap();
     // One that finds its request wrong does not read, and may be gone before it is written to.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = ended(child);
@@ -536,12 +538,9 @@ fn a_test_counts_right_lines_or_names_the_first_wrong_one() {
 #[test]
 fn yes_passes_its_own_test_and_stops_when_the_test_does() {
     let mut writer = yes(&[OsString::from("ab")]);
-    let mut command = command(Path::new(env!("CARGO_BIN_EXE_tenbin")));
-    command.args(["yes", "--verify", "--lines", "5000000", "ab"]);
-    command.stdin(writer.stdout.take().unwrap()).stdout(Stdio::piped());
-    let reader = command.spawn().unwrap();
-    // It holds the end that the test reads from.
-    drop(command);
+    let verify = ["yes", "--verify", "--lines", "5000000", "ab"];
+    // The command holds the end that the test reads from: it must be gone before.
+    let reader = tenbin(&verify).stdin(writer.stdout.take().unwrap()).spawn().unwrap();
     let output = ended(reader);
     assert_eq!(text(&output.stdout), "5000000 lines are right, as many as were asked for.\n");
     assert_eq!(ended(writer).status.signal(), Some(13));

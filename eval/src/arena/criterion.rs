@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::stage::{Operations, Stage};
-use super::tool::{Finding, Question, Ready, Tool, number, unreadable};
+use super::stage::Operations;
+use super::tool::{Finding, Question, Tool, linked, number, unreadable};
 use xtask::failure::Failure;
 
 pub(super) const DEFAULT: Tool = Tool {
@@ -12,7 +12,7 @@ pub(super) const DEFAULT: Tool = Tool {
            performance has improved or regressed (p < 0.05 by its t test on resamples, and the whole interval of the \
            change beyond its noise threshold of 1 %); ratio of its estimate of the mean change.",
     needs: Vec::new,
-    prepare: |stage| prepare(stage, &[]),
+    prepare: |stage| linked(stage, "criterion", |question| weigh(question, &[])),
 };
 
 /// With its threshold of 1 % an effect of 1 % cannot be found but by chance. A user who looks for one
@@ -21,7 +21,9 @@ pub(super) const NO_THRESHOLD: Tool = Tool {
     name: "criterion-no-threshold",
     rule: "as criterion, with its noise threshold set to a millionth; it takes no 0.",
     needs: Vec::new,
-    prepare: |stage| prepare(stage, &["--noise-threshold", "0.000001"]),
+    prepare: |stage| {
+        linked(stage, "criterion", |question| weigh(question, &["--noise-threshold", "0.000001"]))
+    },
 };
 
 /// How long one call is: a hundred samples of up to a hundred calls fit into a second.
@@ -31,11 +33,6 @@ const CALL: f64 = 20_000.0;
 const WARM_UP: f64 = 0.15;
 const MEASUREMENT: f64 = 0.5;
 
-fn prepare(stage: &Stage<'_>, options: &'static [&'static str]) -> Result<Ready, Failure> {
-    let version = stage.locked("criterion")?;
-    Ok(Ready { version, weigh: Box::new(move |question| weigh(question, options)) })
-}
-
 fn weigh(question: &Question<'_>, options: &[&str]) -> Result<Finding, Failure> {
     let stage = question.stage;
     let home = stage.scratch.join("criterion");
@@ -43,7 +40,7 @@ fn weigh(question: &Question<'_>, options: &[&str]) -> Result<Finding, Failure> 
     let run = |operations: u64, baseline: [&str; 2]| {
         let times = [WARM_UP, MEASUREMENT].map(|part| (part * stage.seconds / 2.0).to_string());
         stage
-            .pinned(&stage.criterion())
+            .pinned(&stage.built("arena-criterion"))
             .arguments(["--bench", "--noplot", "--warm-up-time", &times[0], "--measurement-time", &times[1]])
             .arguments(baseline)
             .arguments(options.iter().copied())

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::stage::Operations;
+use super::stage::{Operations, WORK};
 use super::tool::{Finding, Question, Ready, Tool, number, unreadable};
 use xtask::command::Command;
 use xtask::failure::Failure;
@@ -39,7 +39,7 @@ fn weigh(question: &Question<'_>) -> Result<Finding, Failure> {
     let runs = (stage.seconds / 2.0 / (run + fixed) - 1.0).max(LEAST_RUNS).round();
     let operations = question.operations(run * 1e9);
     let export = stage.scratch.join("hyperfine.json");
-    let program = stage.work();
+    let program = stage.built(WORK);
     let command = |operations: u64| format!("'{}' {} {operations}", program.display(), question.work.name);
     stage
         .pinned("hyperfine".as_ref())

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::stage::{Operations, Stage};
 use super::tool::{Finding, Question, Ready, Tool, number, unreadable};
+use crate::files::write;
 use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::requirement::Requirement;
@@ -89,8 +90,7 @@ fn fetch(stage: &Stage<'_>, folder: &Path) -> Result<(), Failure> {
         failure("find a mirror of Debian".into(), "the package manager here uses none".into())
     })?;
     let sources = apt.join("sources.list");
-    std::fs::write(&sources, format!("deb-src {mirror} {RELEASE} main\n"))
-        .map_err(|error| failure(format!("write {}", sources.display()), error.to_string()))?;
+    write(&sources, &format!("deb-src {mirror} {RELEASE} main\n"), &remedy)?;
     let apt_get = || {
         let option = |name: &str, path: PathBuf| format!("--option={name}={}", path.display());
         Command::new("apt-get").directory(&apt.join("source")).remedy(&remedy).arguments([

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::stage::{Operations, Stage};
+use super::stage::{LIBRARY, Operations, Stage};
 use super::tool::{Finding, Question, Ready, Tool, unreadable};
 use xtask::failure::Failure;
 use xtask::requirement::{PYTHON, Requirement};
@@ -87,7 +87,7 @@ fn run(
         ])
         .argument("--output")
         .argument(&file)
-        .variable("ARENA_LIBRARY", stage.library())
+        .variable("ARENA_LIBRARY", stage.built(LIBRARY))
         .variable("ARENA_WORK", question.work.index.to_string())
         .variable("ARENA_OPERATIONS", operations.to_string())
         .read()?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Arguments;
+use crate::cpus;
 use tenbin_model::words::comma;
 use xtask::architecture::Architecture;
 use xtask::command::Command;
@@ -13,6 +14,12 @@ use xtask::workspace::Workspace;
 
 /// Below the root: the workspace that links the kernels into the peers.
 const FOLDER: &str = "arena";
+
+/// The program that does a number of operations of one work.
+pub(super) const WORK: &str = "work";
+
+/// The kernels, for programs in other languages.
+pub(super) const LIBRARY: &str = "libarena_work.so";
 
 pub(super) struct Stage<'a> {
     /// Where the repository is, and how tenbin is built.
@@ -76,7 +83,7 @@ pub(crate) fn binaries(workspace: &Workspace, profile: &str) -> PathBuf {
 
 /// `program`, held on the first CPU that this process may use.
 pub(crate) fn pinned(program: &Path) -> Result<Command, Failure> {
-    Ok(pinned_to(first_cpu(&status()?)?, program))
+    Ok(pinned_to(first_cpu()?, program))
 }
 
 fn pinned_to(cpu: usize, program: &Path) -> Command {
@@ -98,7 +105,7 @@ impl<'a> Stage<'a> {
         let binaries = binaries(workspace, "release");
         let tools = workspace.target().join("xtask/arena-tools");
         let scratch = workspace.scratch("arena")?;
-        let cpu = first_cpu(&status()?)?;
+        let cpu = first_cpu()?;
         let works = Vec::new();
         let mut stage =
             Self { workspace, sources, tools, scratch, nanobench, binaries, cpu, seconds, grain, works };
@@ -120,29 +127,9 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// The program that does a number of operations of one work.
-    pub(super) fn work(&self) -> PathBuf {
-        self.binaries.join("work")
-    }
-
-    /// The program that is a criterion benchmark.
-    pub(super) fn criterion(&self) -> PathBuf {
-        self.binaries.join("arena-criterion")
-    }
-
-    /// The program that is a pair of tango benchmarks.
-    pub(super) fn tango(&self) -> PathBuf {
-        self.binaries.join("arena-tango")
-    }
-
-    /// The program that is a zenbench group.
-    pub(super) fn zenbench(&self) -> PathBuf {
-        self.binaries.join("arena-zenbench")
-    }
-
-    /// The kernels, for programs in other languages.
-    pub(super) fn library(&self) -> PathBuf {
-        self.binaries.join("libarena_work.so")
+    /// A program, or the library of kernels, that cargo built of the arena's own workspace.
+    pub(super) fn built(&self, name: &str) -> PathBuf {
+        self.binaries.join(name)
     }
 
     /// A source of ours below `peers`.
@@ -157,7 +144,7 @@ impl<'a> Stage<'a> {
             .arguments(["-O2", "-std=c++17", "-Wall", "-Wextra", "-o"])
             .argument(&program)
             .argument(self.peer(name))
-            .argument(self.library())
+            .argument(self.built(LIBRARY))
             .argument(format!("-Wl,-rpath,{}", self.binaries.display()))
             .arguments(arguments.iter().copied())
             .remedy("correct what the compiler names")
@@ -166,7 +153,7 @@ impl<'a> Stage<'a> {
     }
 
     fn look_at_works(&self, names: &[String]) -> Result<Vec<Work>, Failure> {
-        let listing = self.pinned(&self.work()).read()?;
+        let listing = self.pinned(&self.built(WORK)).read()?;
         let listed = listed(&listing).map_err(|reason| {
             let tried = "read the list of works";
             Failure::new(tried, reason, "make arena/src/main.rs and eval/src/arena/stage.rs agree")
@@ -189,7 +176,7 @@ impl<'a> Stage<'a> {
         let mut times = Vec::new();
         for _ in 0..5 {
             let started = Instant::now();
-            self.pinned(&self.work()).arguments([work.name.as_str(), "0"]).read()?;
+            self.pinned(&self.built(WORK)).arguments([work.name.as_str(), "0"]).read()?;
             times.push(started.elapsed().as_secs_f64());
         }
         times.sort_by(f64::total_cmp);
@@ -245,12 +232,6 @@ pub(crate) fn header(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(|error| Failure::new(tried(), error, "name a file that is there"))
 }
 
-fn status() -> Result<String, Failure> {
-    let path = "/proc/self/status";
-    let remedy = "run it on Linux, with /proc mounted";
-    std::fs::read_to_string(path).map_err(|error| Failure::new(format!("read {path}"), error, remedy))
-}
-
 /// The version of the crate `name` in a lock file.
 fn version(lock: &str, name: &str) -> Result<String, String> {
     let wanted = format!("name = \"{name}\"");
@@ -259,14 +240,10 @@ fn version(lock: &str, name: &str) -> Result<String, String> {
     line.map(|line| line.trim_end_matches('"').to_owned()).ok_or_else(|| "it is not listed".into())
 }
 
-/// The first CPU that this process may use, from its status.
-fn first_cpu(status: &str) -> Result<usize, Failure> {
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let first = list.and_then(|list| list.trim().split([',', '-']).next()?.parse().ok());
-    first.ok_or_else(|| {
-        let reason = "there is no Cpus_allowed_list in /proc/self/status";
-        Failure::new("find a CPU to run on", reason, "report it, with that file")
-    })
+/// The first CPU that this process may use.
+fn first_cpu() -> Result<usize, Failure> {
+    let first = cpus::allowed().first().copied();
+    first.ok_or_else(|| Failure::new("find a CPU to run on", "the kernel names none", "report it"))
 }
 
 #[cfg(test)]
@@ -313,14 +290,5 @@ mod tests {
         let lock = "[[package]]\nname = \"criterion-plot\"\nversion = \"0.9.9\"\n\n[[package]]\nname = \"criterion\"\nversion = \"0.8.2\"\n";
         assert_eq!(version(lock, "criterion"), Ok("0.8.2".into()));
         assert!(version("", "criterion").is_err());
-    }
-
-    #[test]
-    fn the_first_cpu_is_read_from_ranges_and_lists() {
-        for (list, expected) in [("0-1", 0), ("3", 3), ("2,5-7", 2)] {
-            let status = format!("Name:\tx\nCpus_allowed_list:\t{list}\n");
-            assert_eq!(first_cpu(&status).expect("a list"), expected);
-        }
-        assert!(first_cpu("Name:\tx\n").is_err());
     }
 }

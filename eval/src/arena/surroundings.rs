@@ -8,9 +8,6 @@ use xtask::failure::Failure;
 pub(super) struct Surroundings {
     /// When the arena began: ISO 8601, UTC, fit for the name of a folder.
     pub(super) stamp: String,
-    processor: String,
-    kernel: String,
-    cpus: String,
     /// The CPU that every tool was held on.
     cpu: usize,
     /// As `/proc/loadavg` had it when the arena began.
@@ -21,31 +18,35 @@ impl Surroundings {
     pub(super) fn look(cpu: usize) -> Result<Self, Failure> {
         // The shell's clock does: nothing is measured with it.
         let stamp = Command::new("date").arguments(["-u", "+%Y-%m-%dT%H-%M-%SZ"]).read()?.trim().to_owned();
-        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        Ok(Self {
-            stamp,
-            processor: processor(&read("/proc/cpuinfo")),
-            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
-            cpus: read("/sys/devices/system/cpu/online").trim().to_owned(),
-            cpu,
-            load: load(),
-        })
+        Ok(Self { stamp, cpu, load: load() })
     }
 
     /// The lines of the table that tell of them. The load is looked at again.
     pub(super) fn lines(&self) -> String {
-        let Self { stamp, processor, kernel, cpus, cpu, load } = self;
+        let Self { stamp, cpu, load } = self;
         format!(
-            "- begun {stamp}\n- processor: {processor}; CPUs online: {cpus}\n- kernel: Linux {kernel}\n\
+            "- begun {stamp}\n- {}\n\
              - every tool was held on CPU {cpu} with `taskset`, as tenbin holds itself on one\n\
              - load average before: {load}; after: {}\n",
+            machine("\n- "),
             self::load()
         )
     }
 }
 
+/// The processor, its CPUs and the kernel, with this before the last.
+pub(crate) fn machine(before_kernel: &str) -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    format!(
+        "processor: {}; CPUs online: {}{before_kernel}kernel: Linux {}",
+        processor(&read("/proc/cpuinfo")),
+        read("/sys/devices/system/cpu/online").trim(),
+        read("/proc/sys/kernel/osrelease").trim()
+    )
+}
+
 /// The name that the kernel has for the processor; on some architectures it has none.
-pub(crate) fn processor(cpuinfo: &str) -> String {
+fn processor(cpuinfo: &str) -> String {
     let fields = || cpuinfo.lines().filter_map(|line| line.split_once(':'));
     let named = ["model name", "uarch", "CPU part"].iter().find_map(|wanted| {
         fields().find(|(name, _)| name.trim() == *wanted).map(|(_, value)| value.trim().to_owned())

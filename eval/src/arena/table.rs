@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use tenbin_model::Interval;
 use tenbin_model::words::comma;
 use tenbin_stats::proportion::clopper_pearson;
 
@@ -12,6 +11,7 @@ use super::stage::Stage;
 use super::surroundings::Surroundings;
 use super::tally::{Count, Tally, tally};
 use super::tool::Answer;
+use crate::tally::in_per_cent;
 
 /// A tool that was chosen and could not be asked.
 pub(super) struct Absence {
@@ -140,10 +140,7 @@ fn share(Count { count, of }: Count) -> String {
 }
 
 fn interval(Count { count, of }: Count) -> String {
-    match clopper_pearson(count as u64, of as u64, 0.05) {
-        Some(Interval { low, high }) => format!("{:.1} to {:.1} %", low * 100.0, high * 100.0),
-        None => "–".into(),
-    }
+    in_per_cent(clopper_pearson(count as u64, of as u64, 0.05))
 }
 
 /// "1 %", "0.2 %": without the digits that binary fractions add.

@@ -1,9 +1,8 @@
 //! What a tool's verdicts amount to.
 
-use tenbin_stats::order::Ordered;
-
 use super::record::Row;
 use super::tool::Answer;
+use crate::tally::median;
 
 /// How often something happened, of how many times it could have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,10 +59,6 @@ pub(super) fn tally<'a>(rows: impl Iterator<Item = &'a Row>, effects: &[f64]) ->
 /// Whether the side with more operations was found the slower one. Effects are positive.
 fn right_way_round(row: &Row) -> bool {
     row.ratio.is_some_and(|ratio| ratio > 1.0)
-}
-
-fn median(values: Vec<f64>) -> Option<f64> {
-    Ordered::new(values).map(|values| values.median())
 }
 
 #[cfg(test)]

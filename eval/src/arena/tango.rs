@@ -1,7 +1,7 @@
 //! tango: two processes side by side, and the star that it prints behind a difference.
 
-use super::stage::{Operations, Stage};
-use super::tool::{Finding, Question, Ready, Tool, unreadable};
+use super::stage::Operations;
+use super::tool::{Finding, Question, Tool, linked, unreadable};
 use xtask::command::Command;
 use xtask::failure::Failure;
 
@@ -11,7 +11,7 @@ pub(super) const DEFAULT: Tool = Tool {
            they differ if it prints its star (|z| of the mean difference of at least 2.6, and beyond its noise threshold \
            of 1 %); ratio of 1 and the change that it prints.",
     needs: Vec::new,
-    prepare: |stage| prepare(stage, "1"),
+    prepare: |stage| linked(stage, "tango-bench", |question| weigh(question, "1")),
 };
 
 /// With its threshold of 1 % an effect of 1 % is found by chance alone.
@@ -19,22 +19,17 @@ pub(super) const NO_THRESHOLD: Tool = Tool {
     name: "tango-no-threshold",
     rule: "as tango, with its noise threshold set to 0.",
     needs: Vec::new,
-    prepare: |stage| prepare(stage, "0"),
+    prepare: |stage| linked(stage, "tango-bench", |question| weigh(question, "0")),
 };
 
 /// How long one call is: many of them make its time slice of 10 ms.
 const CALL: f64 = 20_000.0;
 
-fn prepare(stage: &Stage<'_>, threshold: &'static str) -> Result<Ready, Failure> {
-    let version = stage.locked("tango-bench")?;
-    Ok(Ready { version, weigh: Box::new(move |question| weigh(question, threshold)) })
-}
-
 fn weigh(question: &Question<'_>, threshold: &str) -> Result<Finding, Failure> {
     let operations = question.operations(CALL);
     let stage = question.stage;
     // Not held on the arena's one CPU: its two processes wait for each other.
-    let output = Command::new(stage.tango())
+    let output = Command::new(stage.built("arena-tango"))
         .arguments(["--color", "never", "compare", "--time", &stage.seconds.to_string()])
         .arguments(["--noise-threshold", threshold])
         .arguments(["--strip-baseline", "left/*", "--strip-candidate", "right/*"])

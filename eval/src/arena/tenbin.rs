@@ -4,7 +4,7 @@ use tenbin_model::{CalibrationReport, Purpose, Series, Verdict};
 
 use super::tool::{Answer, Finding, Question, Ready, Tool, unreadable};
 use xtask::architecture::{Architecture, Target};
-use xtask::command::{Output, status_in_words};
+use xtask::command::{Output, REFUSED, status_in_words};
 use xtask::workspace::Profile;
 
 pub(super) const TOOL: Tool = Tool {
@@ -35,9 +35,6 @@ pub(super) const TOOL: Tool = Tool {
 fn per_cent(effect: f64) -> String {
     ((effect * 1e8).round() / 1e6).to_string()
 }
-
-/// The exit status of a calibration that was refused as a whole.
-const REFUSED: i32 = 3;
 
 fn judged(output: &Output, effect: f64) -> Result<Finding, String> {
     match output.code {
@@ -72,22 +69,15 @@ fn judge(text: &str, effect: f64) -> Result<Finding, String> {
 #[cfg(test)]
 mod tests {
     use tenbin_model::calibration::{Calibration, Load, MeasuredRatio, Pair};
-    use tenbin_model::run::Effort;
-    use tenbin_model::{Interval, Machine, Picoseconds, Provenance};
+    use tenbin_model::{Interval, Machine, Picoseconds};
 
     use super::*;
+    use crate::tally::provenance;
 
     /// What is written of a calibration with these series of an effect each.
     fn document(series: Vec<Series>) -> String {
         let calibration = Calibration {
-            provenance: Provenance {
-                version: "9.9.9".into(),
-                build: None,
-                started: "2000-01-01T00:00:00Z".into(),
-                seed: 1,
-                effort: Effort::Quick,
-                arguments: Vec::new(),
-            },
+            provenance: provenance(),
             machine: Machine::unobserved("a test"),
             load: Load { per_cpu: 0, threads: 0, average: [None; 2] },
             level: 0.01,
@@ -151,18 +141,14 @@ mod tests {
 
     #[test]
     fn a_refusal_is_an_answer_and_another_exit_is_a_failure() {
-        let output = |code, text: &str| Output {
-            code: Some(code),
-            text: text.into(),
-            diagnostics: "why".into(),
-            time: std::time::Duration::ZERO,
+        let output = |code, text: &str| {
+            let (text, diagnostics) = (text.into(), "why".into());
+            Output { code: Some(code), text, diagnostics, ..Output::default() }
         };
         let refused = judged(&output(3, "Refused: no clock\n"), 0.01).expect("a refusal is an answer");
         assert_eq!(refused.answer, Answer::Refused);
-        assert_eq!(
-            judged(&output(0, &pair(Verdict::Different, RATIO)), 0.01).expect("a verdict").truth,
-            1.0099
-        );
+        let judged_pair = judged(&output(0, &pair(Verdict::Different, RATIO)), 0.01);
+        assert_eq!(judged_pair.expect("a verdict").truth, 1.0099);
         assert!(judged(&output(2, ""), 0.01).is_err_and(|reason| reason == "exit status 2: why"));
     }
 

@@ -20,6 +20,15 @@ pub(super) struct Ready {
     pub(super) weigh: Weigh,
 }
 
+/// A peer that is the crate `name`, in the version of the arena's lock file.
+pub(super) fn linked(
+    stage: &Stage<'_>,
+    name: &str,
+    weigh: impl Fn(&Question<'_>) -> Result<Finding, Failure> + 'static,
+) -> Result<Ready, Failure> {
+    Ok(Ready { version: stage.locked(name)?, weigh: Box::new(weigh) })
+}
+
 /// Asks a tool whether the right side of a question differs from the left.
 pub(super) type Weigh = Box<dyn Fn(&Question<'_>) -> Result<Finding, Failure>>;
 
@@ -60,10 +69,6 @@ impl Answer {
             Self::Failed => "failed",
         }
     }
-
-    pub(super) fn different(is: bool) -> Self {
-        if is { Self::Different } else { Self::Same }
-    }
 }
 
 impl Question<'_> {
@@ -80,7 +85,8 @@ impl Operations {
 
     /// The finding of a tool that either says different or does not.
     pub(super) fn finding(self, different: bool, ratio: f64) -> Finding {
-        Finding { truth: self.truth(), ratio: Some(ratio), answer: Answer::different(different) }
+        let answer = if different { Answer::Different } else { Answer::Same };
+        Finding { truth: self.truth(), ratio: Some(ratio), answer }
     }
 }
 

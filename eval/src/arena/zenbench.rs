@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::stage::{Operations, Stage};
-use super::tool::{Finding, Question, Ready, Tool, number, unreadable};
+use super::stage::Operations;
+use super::tool::{Finding, Question, Tool, linked, number, unreadable};
 use xtask::failure::Failure;
 
 pub(super) const DEFAULT: Tool = Tool {
@@ -12,7 +12,7 @@ pub(super) const DEFAULT: Tool = Tool {
            for a quiet machine; they differ if its analysis says significant (the 95 % bootstrap interval of the mean paired \
            difference beyond its noise threshold of 1 %); ratio of 1 and the change in its analysis.",
     needs: Vec::new,
-    prepare: |stage| prepare(stage, "1"),
+    prepare: |stage| linked(stage, "zenbench", |question| weigh(question, "1")),
 };
 
 /// With its threshold of 1 % an effect of 1 % is found by chance alone.
@@ -20,22 +20,17 @@ pub(super) const NO_THRESHOLD: Tool = Tool {
     name: "zenbench-no-threshold",
     rule: "as zenbench, with its noise threshold set to 0.",
     needs: Vec::new,
-    prepare: |stage| prepare(stage, "0"),
+    prepare: |stage| linked(stage, "zenbench", |question| weigh(question, "0")),
 };
 
 /// How long one call is: many of them make its sample of 5 ms.
 const CALL: f64 = 20_000.0;
 
-fn prepare(stage: &Stage<'_>, threshold: &'static str) -> Result<Ready, Failure> {
-    let version = stage.locked("zenbench")?;
-    Ok(Ready { version, weigh: Box::new(move |question| weigh(question, threshold)) })
-}
-
 fn weigh(question: &Question<'_>, threshold: &str) -> Result<Finding, Failure> {
     let operations = question.operations(CALL);
     let stage = question.stage;
     let text = stage
-        .pinned(&stage.zenbench())
+        .pinned(&stage.built("arena-zenbench"))
         // What it would keep belongs below the arena's own folder, and is not asked for.
         .directory(&stage.scratch)
         .variable("ZENBENCH_NO_SAVE", "1")

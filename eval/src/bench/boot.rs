@@ -20,8 +20,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64;
 
 use self::table::{Cell, Table};
-use super::Stand;
-use super::c2c;
+use super::{Stand, c2c};
 use crate::firmware::emulator;
 use crate::spin::{self, Case, HANDSHAKES, HARTS, Verifier};
 use xtask::architecture::Target;

@@ -9,17 +9,21 @@
 //! one such moment decides the best of all rounds. So the ratios of single rounds, whose programs ran
 //! within seconds of each other, stand beside the ratio of the best.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use tenbin_model::{Grid, Report};
-use tenbin_stats::order::Ordered;
 
-use super::Stand;
+use super::{Stand, compile};
 use xtask::architecture::Target;
-use xtask::command::{Command, status_in_words};
+use xtask::command::Command;
 use xtask::failure::Failure;
 use xtask::requirement::{self, Requirement};
+
+use crate::cpus;
+use crate::tally::median;
+
+const SOURCE: &str = "c2c_minimum.c";
+const OPTIONS: [&str; 3] = ["-std=c11", "-O2", "-pthread"];
 
 /// Round trips of a sample, and samples: about a tenth of a second where nothing disturbs.
 const TRIPS: &str = "100";
@@ -89,8 +93,7 @@ pub(super) fn run(stand: &Stand<'_>, arguments: &Arguments) -> Result<(), Failur
         Some(pair) => pair,
         None => first_two()?,
     };
-    let source = stand.workspace.root().join("eval/src/bench/c2c_minimum.c");
-    let program = compile(&source, &stand.workspace.scratch("bench-c2c")?)?;
+    let program = compile(stand.workspace, &OPTIONS, SOURCE, &stand.workspace.scratch("bench-c2c")?)?;
     println!("CPU {} and CPU {}, nanoseconds for one way", pair.0, pair.1);
     println!(
         "{:>5}  {:>9}  {:>13} {:>7} {:>7}  {:>7}",
@@ -114,13 +117,6 @@ pub(super) fn run(stand: &Stand<'_>, arguments: &Arguments) -> Result<(), Failur
     Ok(())
 }
 
-fn compile(source: &Path, folder: &Path) -> Result<PathBuf, Failure> {
-    let program = folder.join("c2c_minimum");
-    let command = Command::new("cc").arguments(["-std=c11", "-O2", "-pthread", "-Wall", "-Wextra", "-o"]);
-    command.argument(&program).argument(source).remedy("correct what the compiler names").read()?;
-    Ok(program)
-}
-
 fn minimum(program: &Path, pair: Pair) -> Result<f64, Failure> {
     let command = Command::new(program).arguments([&pair.0.to_string(), &pair.1.to_string()]);
     let text =
@@ -129,18 +125,12 @@ fn minimum(program: &Path, pair: Pair) -> Result<f64, Failure> {
 }
 
 fn flags(stand: &Stand<'_>, pair: Pair) -> Result<Option<Flags>, Failure> {
-    /// The exit status of a run in which everything was refused. It has a report all the same.
-    const REFUSED: i32 = 3;
     let command =
         stand.host.command(stand.binary).arguments(["run", "c2c", "--quick", "--json", "--no-store"]);
     let output = command.arguments(["--cpus", &format!("{},{}", pair.0, pair.1)]).capture_quietly()?;
-    if !matches!(output.code, Some(0 | REFUSED)) {
-        let reason = format!("{}\n{}", status_in_words(output.code), output.diagnostics.trim_end());
-        return Err(Failure::new(
-            "ask tenbin what a line costs to move",
-            reason,
-            "run `tenbin run c2c` by hand",
-        ));
+    if !output.is_answer() {
+        let tried = "ask tenbin what a line costs to move";
+        return Err(Failure::new(tried, output.ending(), "run `tenbin run c2c` by hand"));
     }
     let report: Report =
         serde_json::from_str(&output.text).map_err(|error| unreadable("tenbin", &error.to_string()))?;
@@ -200,13 +190,9 @@ fn compare(rounds: &[Round], minimum: impl Fn(&Round) -> Option<f64>) -> Option<
     let ratios = || heard.iter().map(|(minimum, median)| median / minimum);
     Some(Comparison {
         best: heard.iter().map(|(minimum, _)| *minimum).reduce(f64::min)?,
-        median: median(heard.iter().map(|(_, median)| *median))?,
-        single: [ratios().reduce(f64::min)?, median(ratios())?, ratios().reduce(f64::max)?],
+        median: median(heard.iter().map(|(_, median)| *median).collect())?,
+        single: [ratios().reduce(f64::min)?, median(ratios().collect())?, ratios().reduce(f64::max)?],
     })
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    Some(Ordered::new(values.collect())?.median())
 }
 
 impl Comparison {
@@ -251,23 +237,11 @@ fn pair_of_cpus(text: &str) -> Result<Pair, String> {
 
 /// The first two CPUs that this process may use.
 pub(super) fn first_two() -> Result<Pair, Failure> {
-    let path = "/proc/self/status";
-    let failure = |reason: &str| {
-        Failure::new("find two CPUs", reason, "name two with --cpus, or use a machine that has them")
+    let [one, other, ..] = cpus::allowed()[..] else {
+        let remedy = "name two with --cpus, or use a machine that has them";
+        return Err(Failure::new("find two CPUs", "this process may use fewer than two", remedy));
     };
-    let status = fs::read_to_string(path).map_err(|error| failure(&format!("{path}: {error}")))?;
-    allowed(&status).ok_or_else(|| failure("this process may use fewer than two"))
-}
-
-/// The first two CPUs of the list in a process's status, which has ranges and single numbers.
-fn allowed(status: &str) -> Option<Pair> {
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    let ranges = list.split(',').filter_map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    });
-    let mut cpus = ranges.flatten();
-    Some(Pair(cpus.next()?, cpus.next()?))
+    Ok(Pair(one, other))
 }
 
 #[cfg(test)]
@@ -343,24 +317,19 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_read_from_words_and_from_the_status() {
+    fn a_pair_is_two_cpus() {
         assert_eq!(pair_of_cpus("4,2"), Ok(Pair(4, 2)));
         for text in ["", "1", "1,1", "1,x", "0-1", "1,2,3"] {
             assert!(pair_of_cpus(text).is_err(), "{text}");
-        }
-        for (list, expected) in
-            [("0-3", Some(Pair(0, 1))), ("3,5-7", Some(Pair(3, 5))), ("5-5,9", Some(Pair(5, 9))), ("3", None)]
-        {
-            assert_eq!(allowed(&format!("Name:\tx\nCpus_allowed_list:\t{list}\n")), expected, "{list}");
         }
     }
 
     #[test]
     fn the_c_program_finds_a_time_and_refuses_what_it_cannot_do() {
         let workspace = Workspace::find().expect("the test runs in the repository");
-        let source = workspace.root().join("eval/src/bench/c2c_minimum.c");
         let folder = workspace.scratch("bench-c2c-test").expect("there is room");
-        let program = compile(&source, &folder).expect("the linker of rustc compiles C too");
+        let program = compile(&workspace, &OPTIONS, SOURCE, &folder);
+        let program = program.expect("the linker of rustc compiles C too");
         let ends = |words: &[&str]| {
             let command = Command::new(&program).arguments(words.iter().copied());
             command.capture_quietly().expect("it runs").code

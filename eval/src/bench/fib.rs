@@ -5,7 +5,7 @@
 
 use super::Stand;
 use xtask::architecture::{Architecture, Target};
-use xtask::command::{Command, status_in_words};
+use xtask::command::{Command, REFUSED, status_in_words};
 use xtask::failure::Failure;
 use xtask::guests;
 use xtask::requirement;
@@ -14,47 +14,31 @@ use xtask::workspace::Profile;
 /// One guest: its architecture, how its kernel is told to run, what it is asked, and how that must end.
 struct Question {
     what: &'static str,
-    architecture: &'static str,
+    architectures: &'static [&'static str],
     options: &'static [&'static str],
     script: &'static str,
     status: i32,
 }
 
 /// Refused are the times: an emulated CPU has none. What is counted stands beside them.
-const REFUSED: i32 = 3;
-
 const QUESTIONS: &[Question] = &[
     Question {
         what: "instructions and allocations a read",
-        architecture: "x86_64",
-        options: &["--count-instructions"],
-        script: "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99,1000,10000,100000",
-        status: REFUSED,
-    },
-    Question {
-        what: "instructions and allocations a read",
-        architecture: "riscv64",
+        architectures: &["x86_64", "riscv64"],
         options: &["--count-instructions"],
         script: "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99,1000,10000,100000",
         status: REFUSED,
     },
     Question {
         what: "what tracing its allocations costs a read, and which functions it spends itself in",
-        architecture: "x86_64",
+        architectures: &["x86_64"],
         options: &["--count-instructions"],
         script: "insmod /modules/fibdrv.ko && tenbin run fib --no-store --set where=kernel --set n=99,1000 --set traced=yes",
         status: REFUSED,
     },
     Question {
         what: "eight readers for a minute, with every object of the kernel's allocator checked",
-        architecture: "x86_64",
-        options: &["--cpus", "2", "--append", "slub_debug=FZP"],
-        script: SOAK,
-        status: 0,
-    },
-    Question {
-        what: "eight readers for a minute, with every object of the kernel's allocator checked",
-        architecture: "riscv64",
+        architectures: &["x86_64", "riscv64"],
         options: &["--cpus", "2", "--append", "slub_debug=FZP"],
         script: SOAK,
         status: 0,
@@ -75,29 +59,28 @@ const SOAK: &str = "insmod /modules/fibdrv.ko; \
 pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
     requirement::insist(&guests::needs())?;
     // A guest is given the tenbin that lies in the same place for its architecture.
-    for architecture in Architecture::ALL.into_iter().filter(|it| asked(it.name())) {
+    let asked =
+        |it: &Architecture| QUESTIONS.iter().any(|question| question.architectures.contains(&it.name()));
+    for architecture in Architecture::ALL.into_iter().filter(asked) {
         stand.workspace.build(architecture, Profile::Dist)?;
     }
-    QUESTIONS.iter().try_for_each(|question| {
-        println!("\n{}, {}:", question.architecture, question.what);
-        let output = command(stand, question).capture()?;
-        print!("{}", output.text);
-        if output.code == Some(question.status) {
-            return Ok(());
+    for question in QUESTIONS {
+        for architecture in question.architectures {
+            println!("\n{architecture}, {}:", question.what);
+            let output = command(stand, question, architecture).capture()?;
+            print!("{}", output.text);
+            if output.code != Some(question.status) {
+                print!("{}", output.diagnostics);
+                let tried = format!("ask a guest of {architecture}: {}", question.what);
+                return Err(Failure::new(tried, status_in_words(output.code), "read what it printed"));
+            }
         }
-        print!("{}", output.diagnostics);
-        let tried = format!("ask a guest of {}: {}", question.architecture, question.what);
-        Err(Failure::new(tried, status_in_words(output.code), "read what it printed"))
-    })
+    }
+    Ok(())
 }
 
-fn asked(architecture: &str) -> bool {
-    QUESTIONS.iter().any(|question| question.architecture == architecture)
-}
-
-fn command(stand: &Stand<'_>, question: &Question) -> Command {
-    let command =
-        stand.host.command(stand.binary).arguments(["guest", "run", "--arch", question.architecture]);
+fn command(stand: &Stand<'_>, question: &Question, architecture: &str) -> Command {
+    let command = stand.host.command(stand.binary).arguments(["guest", "run", "--arch", architecture]);
     let command = command.arguments(["--seconds", "560"]).arguments(question.options);
     command.arguments(["--module", "fibdrv", "--", "sh", "-c", question.script])
 }

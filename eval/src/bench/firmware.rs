@@ -104,29 +104,8 @@ struct Row {
     in_turns: bool,
 }
 
-/// How often a row's runs ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    arrived: usize,
-    hung: usize,
-    wrong: usize,
-    other: usize,
-}
-
-impl Tally {
-    fn count(&mut self, end: End) {
-        *match end {
-            End::Arrived => &mut self.arrived,
-            End::Hung => &mut self.hung,
-            End::Wrong => &mut self.wrong,
-            End::Other => &mut self.other,
-        } += 1;
-    }
-
-    fn runs(self) -> usize {
-        self.arrived + self.hung + self.wrong + self.other
-    }
-}
+/// How often a row's runs ended how, in the order of [`End`].
+type Tally = [usize; 4];
 
 /// What the draw needs of a file.
 struct Words {
@@ -167,7 +146,7 @@ fn judge<'a>(ends: impl Iterator<Item = (Row, &'a (End, String))>) -> (BTreeMap<
     let mut table = BTreeMap::<Row, Tally>::new();
     let mut faults = Vec::new();
     for (row, (end, words)) in ends {
-        table.entry(row).or_default().count(*end);
+        table.entry(row).or_default()[*end as usize] += 1;
         if *end == End::Other || row.word == Word::Sound && *end != End::Arrived {
             faults.push(format!("{}: {end:?}, {words}", SUBJECTS[row.subject].name));
         }
@@ -218,12 +197,8 @@ fn rows(runs: usize, broken: usize) -> Vec<Row> {
     }
     for subject in of(Word::Broken) {
         for memory in [Memory::Zeros, Memory::Garbage] {
-            rows.extend((0..broken).map(|run| Row {
-                word: Word::Broken,
-                subject,
-                memory,
-                in_turns: run % 2 == 1,
-            }));
+            let row = |run| Row { word: Word::Broken, subject, memory, in_turns: run % 2 == 1 };
+            rows.extend((0..broken).map(row));
         }
     }
     rows
@@ -246,15 +221,8 @@ fn draw<R: Rng>(generator: &mut R, subject: &Subject, row: Row, words: &Words) -
             words.undetermined.iter().map(|at| (*at, garbage(generator, harts, &words.stacks))).collect()
         }
     };
-    Run {
-        name: subject.name,
-        harts,
-        boot_hart,
-        schedule,
-        patience: patience(schedule, sound),
-        planted,
-        garbage,
-    }
+    let patience = patience(schedule, sound);
+    Run { name: subject.name, harts, boot_hart, schedule, patience, planted, garbage }
 }
 
 /// Rounds to be late: short times as often as long ones, and sometimes none.
@@ -348,8 +316,8 @@ fn draw_table(table: &BTreeMap<Row, Tally>) -> String {
             (true, true) => "in turns",
             (true, false) => "in turns, counted",
         };
-        let Tally { arrived, hung, wrong, other } = tally;
-        let runs = tally.runs();
+        let [arrived, hung, wrong, other] = tally;
+        let runs: usize = tally.iter().sum();
         lines.push(format!(
             "| `{name}` | {harts} | {boot_hart} | {memory} | {turns} | {runs} | {arrived} | {hung} | {wrong} | {other} |"
         ));
@@ -440,7 +408,7 @@ mod tests {
         for (word, subject, end, fault) in cases {
             let row = Row { word, subject, memory: Memory::Garbage, in_turns: false };
             let (table, faults) = judge([(row, &(end, "exit $ qemu".to_owned()))].into_iter());
-            assert_eq!(table[&row].runs(), 1);
+            assert_eq!(table[&row].iter().sum::<usize>(), 1);
             assert_eq!(faults.len(), usize::from(fault), "{word:?} {end:?}");
             assert!(faults.iter().all(|words| words.contains("$ qemu")));
         }

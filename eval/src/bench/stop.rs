@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 
 use super::Stand;
-use tenbin_model::words::semicolon;
 use xtask::architecture::Target;
 use xtask::command::status_in_words;
 use xtask::failure::Failure;
@@ -58,17 +57,8 @@ pub(super) fn run(stand: &Stand<'_>) -> Result<(), Failure> {
             table.lines().filter(|line| line.contains(MISSED)).map(|line| format!("{architecture}: {line}")),
         );
     }
-    judge(&missed)
-}
-
-/// # Errors
-/// That the machine stood still for another time than it was asked to, where lines of a table say so.
-fn judge(missed: &[String]) -> Result<(), Failure> {
-    if missed.is_empty() {
-        return Ok(());
-    }
     let remedy = "ask again on a machine with nothing else to do, and then look into kmod/stop_machine";
-    Err(Failure::new("stop guests for as long as asked for", semicolon(missed), remedy))
+    Failure::judge("stop guests for as long as asked for", &missed, remedy)
 }
 
 /// What a guest's console shows while it is stopped again and again.
@@ -194,10 +184,6 @@ mod tests {
     #[test]
     fn who_is_too_late_is_told_so_by_length() {
         let text = table(&stops(&spoken(15.0)).expect("all are there"));
-        assert!(judge(&[]).is_ok());
-        assert!(
-            judge(std::slice::from_ref(&text)).is_err_and(|failure| failure.to_string().contains("MISSED"))
-        );
         assert!(text.contains("+15 ms, MISSED | 10 ms") && text.contains("+15 ms | 20 ms"), "{text}");
     }
 

@@ -18,14 +18,15 @@ use rand_pcg::Pcg64;
 
 use self::cell::Cell;
 use self::table::Speeds;
-use super::Stand;
-use super::c2c;
-use xtask::command::Command;
+use super::{Stand, c2c, compile};
 use xtask::failure::Failure;
 use xtask::requirement::{self, Requirement};
 
 /// The newest that crates.io had when this was written.
 const UUTILS: &str = "0.12.0";
+
+/// The published programs were compiled with -O3.
+const OPTIONS: [&str; 2] = ["-std=gnu11", "-O3"];
 
 /// The seed of the orders: the same every time, as the rounds themselves are not.
 const SEED: u64 = 0x0079_6573;
@@ -114,29 +115,24 @@ fn writers(stand: &Stand<'_>, folder: &Path) -> Result<Vec<Program>, Failure> {
         Program::new("uutils", &uutils(stand)?, &[]),
     ];
     for name in ["printf", "write", "vmsplice"] {
-        writers.push(Program::new(name, &compile(stand, folder, name)?, &[]));
+        writers.push(Program::new(
+            name,
+            &compile(stand.workspace, &OPTIONS, &format!("yes/{name}.c"), folder)?,
+            &[],
+        ));
     }
     Ok(writers)
 }
 
 /// Readers that take a number of bytes; where it stands in their words is `BYTES`.
 fn readers(stand: &Stand<'_>, folder: &Path) -> Result<Vec<Program>, Failure> {
-    let own = compile(stand, folder, "reader")?;
+    let own = compile(stand.workspace, &OPTIONS, "yes/reader.c", folder)?;
     Ok(vec![
         Program::new("splice", &own, &["splice", cell::BYTES]),
         Program::new("read", &own, &["read", cell::BYTES]),
         Program::new("pv", Path::new("pv"), &["-q", "-S", "-s", cell::BYTES]),
         Program::new("head -c", Path::new("head"), &["-c", cell::BYTES]),
     ])
-}
-
-/// Compiles a C program beside this file; the published ones were compiled with -O3.
-fn compile(stand: &Stand<'_>, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
-    let source = stand.workspace.root().join("eval/src/bench/yes").join(format!("{name}.c"));
-    let program = folder.join(name);
-    let command = Command::new("cc").arguments(["-std=gnu11", "-O3", "-Wall", "-Wextra", "-o"]);
-    command.argument(&program).argument(source).remedy("correct what the compiler names").read()?;
-    Ok(program)
 }
 
 /// uutils' `yes` from crates.io; built once, and kept beside what cargo builds.

@@ -10,7 +10,8 @@ use tenbin_stats::sign::Estimate;
 
 use super::spinner::Spinner;
 use super::{Stand, unreadable};
-use xtask::command::{Command, status_in_words};
+use crate::tally::median;
+use xtask::command::Command;
 use xtask::failure::Failure;
 
 /// Runs of a turn, of each way to start.
@@ -68,14 +69,11 @@ fn ask(tenbin: Command, store: &Path, words: &[&str]) -> Result<String, Failure>
     let command = tenbin.arguments(words).variable("TENBIN_STORE", store);
     let described = command.describe();
     let output = command.capture_quietly()?;
-    match output.code {
-        // Whether they are equal is not the question.
-        Some(0 | super::REFUSED) => Ok(output.text),
-        code => {
-            let reason = format!("{}\n{}", status_in_words(code), output.diagnostics.trim_end());
-            Err(Failure::new(format!("run `{described}`"), reason, "run it by hand"))
-        }
+    // Whether they are equal is not the question.
+    if output.is_answer() {
+        return Ok(output.text);
     }
+    Err(Failure::new(format!("run `{described}`"), output.ending(), "run it by hand"))
 }
 
 /// What each row of an export took, in nanoseconds.
@@ -84,10 +82,6 @@ fn times(table: &str) -> Option<Vec<f64>> {
     let place = reader.headers().ok()?.iter().position(|name| name == "elapsed_ps")?;
     let time = |row: csv::StringRecord| row.get(place)?.parse::<f64>().ok().map(|time| time / 1e3);
     reader.records().map(|row| time(row.ok()?)).collect()
-}
-
-fn median(times: Vec<f64>) -> Option<f64> {
-    Ordered::new(times).map(|times| times.median())
 }
 
 /// Medians of all turns, the launcher's first, in nanoseconds.
@@ -126,16 +120,13 @@ fn peak(stand: &Stand<'_>, runs: u64) -> Result<String, Failure> {
         output.diagnostics.lines().rev().find_map(|line| line.strip_prefix("peak ")?.parse::<u64>().ok());
     let report = serde_json::from_str::<Report>(&output.text).ok();
     let blocks = report.and_then(|report| Some(report.answers.first()?.evidence.as_ref()?.blocks));
-    match (output.code, peak, blocks) {
-        (Some(0 | super::REFUSED), Some(peak), Some(blocks)) => Ok(format!(
+    match (peak, blocks) {
+        (Some(peak), Some(blocks)) if output.is_answer() => Ok(format!(
             "`tenbin weigh -r {runs} true true` had {:.1} MiB of memory at most, in {:.0} s, {blocks} blocks.\n",
             peak as f64 / 1024.0,
             output.time.as_secs_f64()
         )),
-        (code, ..) => Err(unreadable(
-            "tenbin",
-            &format!("{}\n{}", status_in_words(code), output.diagnostics.trim_end()),
-        )),
+        _ => Err(unreadable("tenbin", &output.ending())),
     }
 }
 

@@ -25,10 +25,7 @@ impl Spinner {
     /// Compiles, and looks how fast this machine adds.
     pub(super) fn set_up(workspace: &Workspace) -> Result<Self, Failure> {
         let folder = workspace.scratch("commands")?;
-        for name in ["spin", "launch"] {
-            let source = workspace.root().join("eval/src/commands").join(format!("{name}.c"));
-            compile(&source, &folder.join(name))?;
-        }
+        compile(workspace, &folder)?;
         let mut spinner = Self { folder, start: 0.0, addition: 0.0 };
         // Whatever else runs makes runs longer and none shorter.
         let least = |additions| Ok(spinner.times(RUNS, additions)?.into_iter().fold(f64::INFINITY, f64::min));
@@ -87,10 +84,14 @@ impl Spinner {
     }
 }
 
-fn compile(source: &Path, program: &Path) -> Result<(), Failure> {
-    let command = Command::new("cc").arguments(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-o"]);
-    let command = command.argument(program).argument(source);
-    command.remedy("install a C compiler, or correct what it names").read().map(drop)
+fn compile(workspace: &Workspace, folder: &Path) -> Result<(), Failure> {
+    for name in ["spin", "launch"] {
+        let source = workspace.root().join("eval/src/commands").join(format!("{name}.c"));
+        let command = Command::new("cc").arguments(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-o"]);
+        let command = command.argument(folder.join(name)).argument(source);
+        command.remedy("install a C compiler, or correct what it names").read()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -110,10 +111,7 @@ mod tests {
     fn the_programs_do_what_they_say_and_refuse_the_rest() {
         let workspace = Workspace::find().expect("the test runs in the repository");
         let folder = workspace.scratch("commands-test").expect("there is room");
-        for name in ["spin", "launch"] {
-            let source = workspace.root().join("eval/src/commands").join(format!("{name}.c"));
-            compile(&source, &folder.join(name)).expect("the linker of rustc compiles C too");
-        }
+        compile(&workspace, &folder).expect("the linker of rustc compiles C too");
         let spinner = Spinner { folder: folder.clone(), start: 0.0, addition: 0.0 };
         assert_eq!(spinner.times(3, 10).expect("it adds").len(), 3);
         for wrong in [&["spin"][..], &["spin", "x"], &["spin", "1", "2"], &["spin", ""]] {

@@ -36,12 +36,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    fn of(output: &Output) -> Self {
-        // QEMU's own complaints end with status 1 too, and with words.
-        if output.diagnostics.is_empty() { Self::of_status(output.code) } else { Self::Other }
-    }
-
-    fn of_status(code: Option<i32>) -> Self {
+    fn of(code: Option<i32>) -> Self {
         match code {
             Some(0) => Self::Arrived,
             Some(1) => Self::Hung,
@@ -114,7 +109,8 @@ impl Run {
 /// How a run ended, and that in words with what QEMU said.
 pub(crate) fn judge(output: &Output) -> (End, String) {
     let words = format!("{}: {}", status_in_words(output.code), output.diagnostics.trim_end());
-    (End::of(output), words)
+    // QEMU's own complaints end with status 1 too, and with words.
+    (if output.diagnostics.is_empty() { End::of(output.code) } else { End::Other }, words)
 }
 
 /// A file for QEMU, and what is where in it.
@@ -180,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_status_is_what_the_firmware_means_by_it() {
-        let ends = [Some(0), Some(1), Some(2), Some(3), None].map(End::of_status);
+        let ends = [Some(0), Some(1), Some(2), Some(3), None].map(End::of);
         assert_eq!(ends, [End::Arrived, End::Hung, End::Wrong, End::Other, End::Other]);
     }
 
@@ -188,9 +184,8 @@ mod tests {
     fn a_complaint_of_qemu_is_no_hang() {
         let output = |diagnostics: &str| Output {
             code: Some(1),
-            text: String::new(),
             diagnostics: diagnostics.into(),
-            time: Duration::ZERO,
+            ..Output::default()
         };
         assert_eq!(judge(&output("")).0, End::Hung);
         assert_eq!(judge(&output("no such device\n")), (End::Other, "exit status 1: no such device".into()));

@@ -108,7 +108,7 @@ pub(crate) mod tests {
     fn judged(code: i32, replayed: &Value) -> Vec<String> {
         let checked = answer::judge(Some(4), &recorded().to_string(), "").expect("it is an answer");
         let (text, diagnostics) = (replayed.to_string(), "QEMU said so".into());
-        judge(&checked, &Output { code: Some(code), text, diagnostics, time: Duration::ZERO }, false)
+        judge(&checked, &Output { code: Some(code), text, diagnostics, ..Output::default() }, false)
     }
 
     #[test]

@@ -13,10 +13,11 @@ use xtask::architecture::{Architecture, Target};
 use xtask::command::Command;
 use xtask::failure::Failure;
 
-use super::{Pair, REFUSED, Stand};
+use super::{Pair, Stand};
 use crate::arena::stage::{self, Operations};
 use crate::arena::tool::{Answer, Finding as Reading, unreadable};
 use crate::arena::{nanobench, tango, zenbench};
+use crate::files::write;
 use crate::tally::Finding;
 
 /// By how much a tool may take longer than it was given before it is ended.
@@ -24,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(120);
 
 /// The medians of divan by which its users tell two functions apart, as a part: it has no rule of its own.
 const EYE: f64 = 0.01;
+
+/// What to do where a file cannot be written.
+const ROOM: &str = "make room there";
 
 pub(super) struct Peer {
     /// What it is called on the command line and in the table.
@@ -79,7 +83,7 @@ pub(super) const ALL: &[Peer] = &[
 
 fn tenbin(stand: &Stand<'_>, pair: &Pair, layout: Option<u32>) -> Result<Finding, Failure> {
     for (name, effect) in ["left.rs", "right.rs"].into_iter().zip(pair.effects()) {
-        write(&stand.folder.join(name), &pair.work.file(effect))?;
+        write(&stand.folder.join(name), &pair.work.file(effect), ROOM)?;
     }
     let arguments = stand.arguments;
     let command = Architecture::HERE.command(&stand.binary).directory(&stand.folder);
@@ -90,7 +94,7 @@ fn tenbin(stand: &Stand<'_>, pair: &Pair, layout: Option<u32>) -> Result<Finding
         .arguments(["--seed", &pair.seed.to_string()])
         .arguments(layout.map(|layout| format!("--one-layout={layout}")));
     let output = command.patience(stand.within() + GRACE).capture_quietly()?;
-    let known = matches!(output.code, Some(0 | REFUSED)).then(|| reported(&output.text)).flatten();
+    let known = output.is_answer().then(|| reported(&output.text)).flatten();
     known.ok_or_else(|| Failure::new("ask tenbin to weigh", output.diagnostics, "ask tenbin by hand"))
 }
 
@@ -106,7 +110,7 @@ fn tango(stand: &Stand<'_>, pair: &Pair, threshold: &str) -> Result<Finding, Fai
     let baseline = stand.folder.join("baseline");
     let built = build(stand, pair, PROGRAM, 0)?;
     std::fs::copy(&built, &baseline)
-        .map_err(|error| Failure::new(format!("write {}", baseline.display()), error, "make room there"))?;
+        .map_err(|error| Failure::new(format!("write {}", baseline.display()), error, ROOM))?;
     // Not held on one CPU: its two processes wait for each other.
     let output = Command::new(build(stand, pair, PROGRAM, 1)?)
         .arguments(["--color", "never", "compare"])
@@ -175,7 +179,7 @@ fn nanobench(stand: &Stand<'_>, pair: &Pair) -> Result<Finding, Failure> {
          }}\n",
         pair.program(0)
     );
-    write(&source, &text)?;
+    write(&source, &text, ROOM)?;
     let rustc = Command::new("rustc").directory(stand.workspace.root());
     let rustc = rustc.arguments(["--crate-type", "lib", "--emit", "obj", "-O", "-C", "panic=abort"]);
     rustc.arguments(["-C", "codegen-units=1", "-o"]).argument(&functions).argument(&source).read()?;
@@ -204,7 +208,7 @@ fn read(tool: &str, reading: Result<Reading, String>, diagnostics: &str) -> Resu
 /// A program of the arena with the functions of a pair, in the layout with this number.
 fn build(stand: &Stand<'_>, pair: &Pair, program: &str, layout: u64) -> Result<PathBuf, Failure> {
     let source = stand.folder.join("program.rs");
-    write(&source, &pair.program(layout))?;
+    write(&source, &pair.program(layout), ROOM)?;
     stage::cargo(stand.workspace)
         .variable("ARENA_PAIR", &source)
         .arguments(["build", "--quiet", "--locked", "--profile", "functions"])
@@ -219,11 +223,6 @@ impl Pair {
         let mut random = Pcg64::seed_from_u64((u64::from(self.layout) << 8) | layout);
         self.work.pair(self.effects(), &mut random)
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::new(format!("write {}", path.display()), error, "make room there"))
 }
 
 #[cfg(test)]

@@ -41,14 +41,6 @@ pub(crate) struct Verified {
     pub(crate) time: Duration,
 }
 
-/// What one run found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Search {
-    states: u64,
-    /// What follows `pan:NUMBER:` in its lines, the first of each kind.
-    errors: Vec<String>,
-}
-
 impl Verifier {
     /// Generate and compile, in a folder that is its own; and how long that took.
     pub(crate) fn build(
@@ -83,10 +75,8 @@ impl Verifier {
 
     /// Run both searches.
     pub(crate) fn run(&self) -> Result<Verified, Failure> {
-        let (cycles, first) = self.search(&["-a", "-f", "-A"], cycles)?;
-        let (violated, second) = self.search(&["-c0"], violated)?;
-        let (hangs, kept) = cycles;
-        let (early, stale, looked_at) = violated;
+        let ((hangs, kept), first) = self.search(&["-a", "-f", "-A"], cycles)?;
+        let ((early, stale, looked_at), second) = self.search(&["-c0"], violated)?;
         let wrong = Wrong { hangs, early, stale };
         Ok(Verified { wrong, states: kept.max(looked_at), time: first + second })
     }
@@ -109,34 +99,34 @@ impl Verifier {
 
 /// Whether there is a fair run that never brings all to their goal, and how many states were kept.
 fn cycles(text: &str) -> Result<(bool, u64), String> {
-    let search = read(text, true)?;
+    let (states, errors) = read(text, true)?;
     if !text.lines().any(|line| line.trim_end().ends_with("+ (fairness enabled)")) {
         return Err("the search was not for fair cycles".into());
     }
-    match search.errors.as_slice() {
-        [] => Ok((false, search.states)),
-        [cycle] if cycle.starts_with("acceptance cycle") => Ok((true, search.states)),
+    match errors.as_slice() {
+        [] => Ok((false, states)),
+        [cycle] if cycle.starts_with("acceptance cycle") => Ok((true, states)),
         other => Err(format!("it found {}", comma(other))),
     }
 }
 
 /// Whether a hart starts early, whether one arrives with what is stale, and how many states were kept.
 fn violated(text: &str) -> Result<(bool, bool, u64), String> {
-    let search = read(text, false)?;
+    let (states, errors) = read(text, false)?;
     let (mut early, mut stale) = (false, false);
-    for error in &search.errors {
+    for error in &errors {
         match error.strip_prefix("assertion violated ").map(|it| it.trim_start_matches('(')) {
             Some(assertion) if assertion.starts_with("told[") => early = true,
             Some(assertion) if assertion.starts_with("stack==") => stale = true,
             _ => return Err(format!("it found {error}")),
         }
     }
-    Ok((early, stale, search.states))
+    Ok((early, stale, states))
 }
 
-/// What a verifier printed; only a search that ended by itself counts, or one that stopped at what it was to
-/// find.
-fn read(text: &str, stops_at_the_first: bool) -> Result<Search, String> {
+/// The states that a verifier kept, and what follows `pan:NUMBER:` in its lines, the first of each kind; only
+/// a search that ended by itself counts, or one that stopped at what it was to find.
+fn read(text: &str, stops_at_the_first: bool) -> Result<(u64, Vec<String>), String> {
     if !text.contains("Full statespace search for:") {
         return Err("it did not search".into());
     }
@@ -163,7 +153,7 @@ fn read(text: &str, stops_at_the_first: bool) -> Result<Search, String> {
         return Err("it did not search everything".into());
     }
     let states = number_before(text, |line| line.contains(" states, stored").then_some(line));
-    Ok(Search { states: states.ok_or("it did not count its states")?, errors })
+    Ok((states.ok_or("it did not count its states")?, errors))
 }
 
 /// The number at the beginning of what `find` finds in the first line where it does.

@@ -5,7 +5,7 @@ use std::fmt;
 use tenbin_model::{Evidence, Figure, Verdict};
 
 /// What was asked: two answers are about the same thing if their keys are equal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) experiment: String,
     /// The label of the cell. A buffer whose size follows what the run itself measured names that size: of

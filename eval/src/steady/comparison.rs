@@ -17,7 +17,7 @@ use super::answer::{Answer, Key};
 pub(super) type RunAnswers = (String, Vec<Answer>);
 
 /// How often one answer was what, over all runs.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Row {
     pub(super) key: Key,
     pub(super) quiet: Quiet,
@@ -36,7 +36,7 @@ pub(super) struct Row {
 }
 
 /// What the quiet runs say of one answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Quiet {
     /// All of them that verdict; it may be that all of them refused.
     Agreed(Verdict),
@@ -45,6 +45,7 @@ pub(super) enum Quiet {
     /// They contradict each other.
     Contradictory,
     /// None of them had such an answer.
+    #[default]
     Absent,
 }
 
@@ -87,16 +88,7 @@ fn within(key: &Key, whole: &Key) -> bool {
 }
 
 fn row(key: &Key, quiet: &[RunAnswers], loaded: &[RunAnswers]) -> Row {
-    let mut row = Row {
-        key: key.clone(),
-        quiet: Quiet::Absent,
-        same: 0,
-        refused: 0,
-        unheld: 0,
-        absent: 0,
-        contradicted: 0,
-        contradictions: Vec::new(),
-    };
+    let mut row = Row { key: key.clone(), ..Row::default() };
     let mut reference = judge_quiet(&mut row, quiet);
     let held = reference.is_some();
     for (run, answers) in loaded {

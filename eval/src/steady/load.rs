@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use xtask::failure::Failure;
+
+use crate::cpus;
 
 /// Busy processes; dropping it ends them.
 pub(crate) struct Load {
@@ -127,9 +129,11 @@ struct Stretches {
 impl Stretches {
     /// Over the CPUs that this process may use; on CPU 0 where the kernel does not say.
     fn new(seed: u64) -> Self {
-        let allowed = sched_getaffinity(None).ok();
-        let cpus = allowed.map(|allowed| (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect());
-        Self { generator: Pcg64::seed_from_u64(seed), cpus: cpus.unwrap_or_else(|| vec![0]) }
+        let mut cpus = cpus::allowed();
+        if cpus.is_empty() {
+            cpus.push(0);
+        }
+        Self { generator: Pcg64::seed_from_u64(seed), cpus }
     }
 
     /// A CPU, or none in a quarter of the stretches, and 50 ms to 2 s: regimes of every share of a cell's

@@ -1,7 +1,5 @@
 //! What came of it, as Markdown that can be read on a terminal and put into a document.
 
-use std::fmt::Write;
-
 use tenbin_model::Report;
 use tenbin_model::machine::Observed;
 
@@ -36,7 +34,7 @@ impl Table<'_> {
     pub(super) fn markdown(&self) -> String {
         let mut text = self.head();
         text.push_str(&overview(self.rows));
-        put(&mut text, format_args!("\n{LEGEND}"));
+        text += &format!("\n{LEGEND}\n");
         for experiment in experiments(self.rows) {
             text.push_str(&detail(experiment, self.rows));
         }
@@ -51,39 +49,27 @@ impl Table<'_> {
             let known = |word: &Observed<String>| word.known().map_or("unknown", String::as_str).to_owned();
             let kernel = known(&machine.kernel);
             let kernel = kernel.split(" (").next().unwrap_or_default();
-            put(&mut text, format_args!("- tenbin {}, begun {}", provenance.version, provenance.started));
-            put(&mut text, format_args!("- {}; {kernel}", known(&machine.cpu_model)));
+            text += &format!("- tenbin {}, begun {}\n", provenance.version, provenance.started);
+            text += &format!("- {}; {kernel}\n", known(&machine.cpu_model));
         }
-        put(
-            &mut text,
-            format_args!(
-                "- quiet runs: {}; load average before them {}",
-                self.quiet.len(),
-                loads(self.quiet)
-            ),
+        let (quiet, loaded, busy) = (self.quiet, self.loaded, self.busy);
+        text += &format!("- quiet runs: {}; load average before them {}\n", quiet.len(), loads(quiet));
+        let moving = if self.moving { " that start, stop and move" } else { "" };
+        text += &format!(
+            "- runs under load: {}, beside {busy} busy processes{moving}; load average before them {}\n",
+            loaded.len(),
+            loads(loaded)
         );
-        put(
-            &mut text,
-            format_args!(
-                "- runs under load: {}, beside {} busy processes{}; load average before them {}",
-                self.loaded.len(),
-                self.busy,
-                if self.moving { " that start, stop and move" } else { "" },
-                loads(self.loaded)
-            ),
-        );
-        let refusals = |run: &Run| run.answers.iter().filter(|answer| answer.depends()).count();
-        put(
-            &mut text,
-            format_args!(
-                "- refusals because regimes disagree (it depends): {} in the quiet runs, {} under load",
-                self.quiet.iter().map(refusals).sum::<usize>(),
-                self.loaded.iter().map(refusals).sum::<usize>()
-            ),
+        let depending = |run: &Run| run.answers.iter().filter(|answer| answer.depends()).count();
+        let refusals = |runs: &[Run]| runs.iter().map(depending).sum::<usize>();
+        text += &format!(
+            "- refusals because regimes disagree (it depends): {} in the quiet runs, {} under load\n",
+            refusals(quiet),
+            refusals(loaded)
         );
         for failure in self.failures {
             let failure = failure.split_whitespace().collect::<Vec<_>>().join(" ");
-            put(&mut text, format_args!("- under load without an answer: {failure}"));
+            text += &format!("- under load without an answer: {failure}\n");
         }
         text.push('\n');
         text
@@ -96,19 +82,9 @@ fn overview(rows: &[Row]) -> String {
     for experiment in experiments(rows) {
         let of = rows.iter().filter(|row| row.key.experiment == experiment).collect::<Vec<_>>();
         let disagree = of.iter().filter(|row| row.quiet == Quiet::Contradictory).count();
-        let sum = |count: fn(&Row) -> usize| of.iter().map(|row| count(row)).sum::<usize>();
-        put(
-            &mut text,
-            format_args!(
-                "| `{experiment}` | {} | {disagree} | {} | {} | {} | {} | {} |",
-                of.len(),
-                sum(|row| row.same),
-                sum(|row| row.refused),
-                sum(|row| row.contradicted),
-                sum(|row| row.unheld),
-                sum(|row| row.absent)
-            ),
-        );
+        let sums = (0..5).map(|column| of.iter().map(|row| counts(row)[column]).sum::<usize>().to_string());
+        let cells = sums.collect::<Vec<_>>().join(" | ");
+        text += &format!("| `{experiment}` | {} | {disagree} | {cells} |\n", of.len());
     }
     text
 }
@@ -118,25 +94,14 @@ fn detail(experiment: &str, rows: &[Row]) -> String {
     let mut text = format!("\n## {experiment}\n\n| answer | quiet {COLUMNS}\n|---|---{RULE}\n");
     let of = || rows.iter().filter(|row| row.key.experiment == experiment);
     for row in of() {
-        put(
-            &mut text,
-            format_args!(
-                "| {} | {} | {} | {} | {} | {} | {} |",
-                row.key,
-                quiet(row.quiet),
-                row.same,
-                row.refused,
-                row.contradicted,
-                row.unheld,
-                row.absent
-            ),
-        );
+        let cells = counts(row).map(|count| count.to_string()).join(" | ");
+        text += &format!("| {} | {} | {cells} |\n", row.key, quiet(row.quiet));
     }
     for row in of() {
         for Contradiction { reference, against } in &row.contradictions {
-            put(&mut text, format_args!("\nContradiction: {}\n", row.key));
+            text += &format!("\nContradiction: {}\n\n", row.key);
             for (run, answer) in [reference, against] {
-                put(&mut text, format_args!("- {run}: {}. {}", word(answer.verdict), answer.sentence));
+                text += &format!("- {run}: {}. {}\n", word(answer.verdict), answer.sentence);
             }
         }
     }
@@ -172,20 +137,20 @@ fn loads(runs: &[Run]) -> String {
     }
 }
 
-fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{line}");
+/// What stands in the last five columns.
+fn counts(row: &Row) -> [usize; 5] {
+    [row.same, row.refused, row.contradicted, row.unheld, row.absent]
 }
 
 #[cfg(test)]
 mod tests {
-    use tenbin_model::run::Effort;
-    use tenbin_model::{Machine, Provenance, Verdict};
+    use tenbin_model::{Machine, Verdict};
 
-    use super::super::answer;
     use super::super::answer::tests::answered;
     use super::super::comparison::compare;
+    use super::super::{answer, by_run};
     use super::*;
+    use crate::tally::provenance;
 
     fn run(name: &str, load: f64, verdict: Verdict, ratio: f64) -> Run {
         let mut machine = Machine::unobserved("a test");
@@ -196,14 +161,7 @@ mod tests {
         let report = Report {
             schema: Report::SCHEMA.into(),
             run: None,
-            provenance: Provenance {
-                version: "9.9.9".into(),
-                build: None,
-                started: "2000-01-01T00:00:00Z".into(),
-                seed: 1,
-                effort: Effort::Quick,
-                arguments: Vec::new(),
-            },
+            provenance: provenance(),
             machine,
             instrument: None,
             scope: None,
@@ -219,8 +177,6 @@ mod tests {
     }
 
     fn page(quiet: &[Run], loaded: &[Run]) -> String {
-        let by_run =
-            |runs: &[Run]| runs.iter().map(|run| (run.name.clone(), run.answers.clone())).collect::<Vec<_>>();
         let rows = compare(&by_run(quiet), &by_run(loaded));
         let failures = ["run 3: it was\nplanted".to_owned()];
         Table { quiet, loaded, busy: 4, moving: false, failures: &failures, rows: &rows }.markdown()

@@ -17,6 +17,7 @@ use tenbin_model::words::comma;
 pub(super) const LGPL: &str = "/usr/share/common-licenses/LGPL-2.1";
 
 /// A crate, or what is compiled into the binary beside crates.
+#[derive(Default)]
 struct Part {
     name: String,
     version: String,
@@ -78,25 +79,10 @@ pub(super) fn of(workspace: &Workspace, architectures: &[Architecture]) -> Resul
         let reference = format!("pkg:generic/{}@{version}", brought.name);
         part.uses.insert(reference.clone());
         println!("{} {version} comes with {by}", brought.name);
-        parts.insert(reference, Part::apart(brought.name, version, brought.licence));
+        let (name, licence) = (brought.name.into(), brought.licence.into());
+        parts.insert(reference, Part { name, version, licence, ..Part::default() });
     }
     Ok(Materials { parts, root: workspace.root().into() })
-}
-
-impl Part {
-    /// What is no crate.
-    fn apart(name: &str, version: String, licence: &str) -> Self {
-        let (authors, uses) = Default::default();
-        Self {
-            name: name.into(),
-            version,
-            licence: licence.into(),
-            authors,
-            fetched: false,
-            folder: None,
-            uses,
-        }
-    }
 }
 
 /// The crates that tenbin is linked of, as `cargo metadata` has them for one target: neither what only builds

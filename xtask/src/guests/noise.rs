@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use super::unless_panicked;
+use super::{guest, unless_panicked};
 use crate::architecture::Architecture;
-use crate::command::{Command, Output, status_in_words};
+use crate::command::{Output, status_in_words};
 use crate::failure::Failure;
 
 /// What a guest does whose second CPU is isolated. A line has what was planted, and the sources that are
@@ -51,7 +51,7 @@ const PASSING: [&str; 2] = ["pressure", "runnable tasks"];
 const EMULATION: &str = "emulation";
 
 pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
-    let output = guest(tenbin, &["isolcpus=1", "nohz_full=1", "rcu_nocbs=1", "irqaffinity=0"], SCRIPT)?;
+    let output = noisy(tenbin, &["isolcpus=1", "nohz_full=1", "rcu_nocbs=1", "irqaffinity=0"], SCRIPT)?;
     for (planted, expected) in PLANTED {
         let named = named(&output, planted)?;
         if named != *expected {
@@ -59,7 +59,7 @@ pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
             return Err(failure(reason));
         }
     }
-    let output = guest(tenbin, &["mitigations=off"], OTHERWISE)?;
+    let output = noisy(tenbin, &["mitigations=off"], OTHERWISE)?;
     let named = named(&output, "start")?;
     match ["mitigations", "isolation", "CPU mask", "device interrupts"]
         .iter()
@@ -70,11 +70,10 @@ pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
     }
 }
 
-fn guest(tenbin: &Path, words: &[&str], script: &str) -> Result<Output, Failure> {
+fn noisy(tenbin: &Path, words: &[&str], script: &str) -> Result<Output, Failure> {
     let output = unless_panicked(|| {
-        Command::new(tenbin)
-            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
-            .arguments(["--seconds", "600", "--cpus", "2", "--nodes", "2"])
+        guest(tenbin, Architecture::HERE, "600")
+            .arguments(["--kernel", "trixie", "--cpus", "2", "--nodes", "2"])
             .arguments(words.iter().flat_map(|word| ["--append", word]))
             .arguments(["--", "sh", "-c", script])
             .capture()

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::{answered, unless_panicked};
+use super::{answered, guest, unless_panicked};
 use crate::architecture::Architecture;
-use crate::command::Command;
 use crate::failure::Failure;
 
 /// What a guest does: settings are altered first, so that what is put back is not the kernel's own choice.
@@ -36,9 +35,8 @@ const ANSWERS: &[&str] = &[
 
 pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
     let output = unless_panicked(|| {
-        Command::new(tenbin)
-            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
-            .arguments(["--seconds", "900", "--cpus", "2", "--nodes", "2", "--append", "nohz_full=1"])
+        guest(tenbin, Architecture::HERE, "900")
+            .arguments(["--kernel", "trixie", "--cpus", "2", "--nodes", "2", "--append", "nohz_full=1"])
             .arguments(["--", "sh", "-c", SCRIPT, "sh", KILLS])
             .capture()
     })?;

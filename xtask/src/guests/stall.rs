@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::{answered, unless_panicked};
+use super::{answered, guest, unless_panicked};
 use crate::architecture::Architecture;
-use crate::command::Command;
 use crate::failure::Failure;
 
 /// What a guest does.
@@ -28,9 +27,8 @@ const ANSWERS: &[&str] = &[
 
 pub(super) fn check(tenbin: &Path) -> Result<(), Failure> {
     let output = unless_panicked(|| {
-        Command::new(tenbin)
-            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
-            .arguments(["--seconds", "300", "--cpus", "2", "--", "sh", "-c", SCRIPT])
+        guest(tenbin, Architecture::HERE, "300")
+            .arguments(["--kernel", "trixie", "--cpus", "2", "--", "sh", "-c", SCRIPT])
             .capture()
     })?;
     answered(&output, "stop things in a guest", 0, ANSWERS)

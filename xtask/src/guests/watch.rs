@@ -6,7 +6,7 @@ use std::path::Path;
 use tenbin_model::WatchLine;
 use tenbin_model::words::comma;
 
-use super::{answered, unless_panicked};
+use super::{answered, guest, unless_panicked};
 use crate::architecture::Architecture;
 use crate::command::Command;
 use crate::failure::Failure;
@@ -50,9 +50,8 @@ pub(super) fn check(workspace: &Workspace, tenbin: &Path) -> Result<(), Failure>
         .arguments([HOG])
         .run()?;
     let output = unless_panicked(|| {
-        Command::new(tenbin)
-            .arguments(["guest", "run", "--arch", Architecture::HERE.name(), "--kernel", "trixie"])
-            .arguments(["--seconds", "300", "--cpus", "2", "--module", "stop_machine", "--carry"])
+        guest(tenbin, Architecture::HERE, "300")
+            .arguments(["--kernel", "trixie", "--cpus", "2", "--module", "stop_machine", "--carry"])
             .argument(&hog)
             .arguments(["--", "sh", "-c", SCRIPT])
             .capture()

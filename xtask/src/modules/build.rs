@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use super::FOLDER;
 use super::sources::copy;
-use super::{FOLDER, judge};
 use crate::architecture::Architecture;
 use crate::command::{Command, Output, status_in_words};
 use crate::failure::Failure;
@@ -116,7 +116,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
             if why.contains(UNSYNCED) { unserved.push(fault) } else { faults.push(fault) }
         }
     }
-    judge("build the modules", &faults, "run the command that is printed above")?;
+    Failure::judge("build the modules", &faults, "run the command that is printed above")?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn sparse(workspace: &Workspace) -> Result<(), Failure> {
         faults_of_build.iter().for_each(|fault| println!("  {fault}"));
         faults.extend(faults_of_build.into_iter().map(|fault| format!("{words}: {fault}")));
     }
-    judge("approve the modules with sparse", &faults, "correct what sparse names above")
+    Failure::judge("approve the modules with sparse", &faults, "correct what sparse names above")
 }
 
 /// Appends the fault to a module.
@@ -225,8 +225,6 @@ fn is_check(line: &str, folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -254,7 +252,7 @@ mod tests {
             code: Some(0),
             text: "  CHECK   /t/a.c\n".into(),
             diagnostics: "/t/a.c:3:1: warning: symbol 'x' was not declared\nmake: entering\n".into(),
-            time: Duration::ZERO,
+            ..Output::default()
         };
         assert_eq!(remarks(&output), ["/t/a.c:3:1: warning: symbol 'x' was not declared"]);
     }

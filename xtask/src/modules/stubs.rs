@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{FOLDER, judge};
+use super::FOLDER;
 use crate::command::Command;
 use crate::failure::Failure;
 use crate::requirement::Requirement;
@@ -100,7 +100,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
             }
         }
     }
-    judge("approve the branches for other kernels", &faults, "correct kmod/compat, or the module")
+    Failure::judge("approve the branches for other kernels", &faults, "correct kmod/compat, or the module")
 }
 
 /// The kernel of that version.

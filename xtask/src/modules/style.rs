@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::FOLDER;
 use super::sources::{copy, sources};
-use super::{FOLDER, judge};
 use crate::command::{Command, Output};
 use crate::failure::Failure;
 use crate::requirement::Requirement;
@@ -63,7 +63,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     if clean(&checker.examine(&scratch, Path::new("planted.c"), false)?) {
         faults.push("a planted fault is not found".into());
     }
-    judge("approve the style of the modules", &faults, "see what checkpatch.pl printed above")
+    Failure::judge("approve the style of the modules", &faults, "see what checkpatch.pl printed above")
 }
 
 struct Checker {
@@ -115,18 +115,11 @@ fn unpacked(workspace: &Workspace) -> Result<PathBuf, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn silence_is_not_clean() {
-        let output = |code, text: &str| Output {
-            code,
-            text: text.into(),
-            diagnostics: String::new(),
-            time: Duration::ZERO,
-        };
+        let output = |code, text: &str| Output { code, text: text.into(), ..Output::default() };
         assert!(clean(&output(Some(0), "total: 0 errors, 0 warnings, 0 checks, 6 lines checked\n")));
         for (code, text) in [
             (Some(0), ""),

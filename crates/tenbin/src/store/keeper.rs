@@ -52,19 +52,11 @@ impl Keeper {
             Ok(path) => match Store::open(&path) {
                 Ok(store) => return Ok(Self::Open(Box::new(store))),
                 Err(error) if is_wrong_input(&error) => return Err(super::trouble(error)),
-                Err(error) => (error.to_string(), super::is_named() || path.exists()),
+                Err(error) => (error.to_string(), super::named("TENBIN_STORE").is_some() || path.exists()),
             },
         };
         say(&format!("tenbin: {why}. It is measured and answered all the same."));
         Ok(Self::Closed { why, wanted })
-    }
-
-    /// The store, if there is one.
-    pub fn store(&self) -> Option<&Store> {
-        match self {
-            Self::Open(store) => Some(store),
-            Self::Nowhere | Self::Closed { .. } => None,
-        }
     }
 
     /// Keeps it: `put` puts it into a store and gives its name, and `what` says what it is ("run").

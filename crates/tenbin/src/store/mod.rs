@@ -108,11 +108,6 @@ fn named(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|text| !text.is_empty()).map(PathBuf::from)
 }
 
-/// Whether the user named a store.
-fn is_named() -> bool {
-    named("TENBIN_STORE").is_some()
-}
-
 /// The store's path as text, for remarks.
 pub fn path_shown() -> String {
     path().map_or_else(|_| "the store".into(), |path| path.display().to_string())
@@ -158,18 +153,14 @@ pub fn find(store: &Store, which: &str) -> Result<RunId, Trouble> {
 }
 
 fn no_run(store: &Store, error: Error) -> Trouble {
-    if let Error::UnknownRun(Lookup { wanted, .. }, _) = &error
-        && let Ok(Some(id)) = store.find_calibration(wanted)
-    {
+    let Error::UnknownRun(Lookup { wanted, .. }, _) = &error else { return trouble(error) };
+    if let Ok(Some(id)) = store.find_calibration(wanted) {
         return Trouble::usage(format!(
             "`{wanted}` is calibration {}, not a run; `tenbin show {wanted}` shows it",
             id.short()
         ));
     }
-    let meant = match &error {
-        Error::UnknownRun(Lookup { wanted, .. }, _) => near(wanted, &names()).into_iter().next(),
-        _ => None,
-    };
+    let meant = near(wanted, &names()).into_iter().next();
     let mut trouble = trouble(error);
     if let Some(meant) = meant {
         trouble.message.push_str(&format!("; if the question `{meant}` was meant: `tenbin show {meant}`"));

@@ -74,8 +74,9 @@ impl Work for Check {
         let questions = File { shown: &shown, text: &text, folder: &folder }.read(&self.names)?;
         self.outlet.can_be_written()?;
         if self.list {
-            let list = |claims: &[AskedQuestion], width| report::claims_listed(&listed(claims)).text(width);
-            let text = list(&questions, crate::terminal::width());
+            let claims = |question: AskedQuestion| (question.name, question.claims);
+            let claims = questions.into_iter().map(claims).collect::<Vec<_>>();
+            let text = report::claims_listed(&claims).text(crate::terminal::width());
             return Ok(Answer { to: self.outlet.output.clone(), ..Answer::text(text) });
         }
         let written = [&self.junit, &self.markdown, &self.outlet.output].into_iter().flatten();
@@ -170,16 +171,9 @@ impl Check {
     }
 
     fn measure(&self) -> Measure {
-        Measure {
-            quick: false,
-            thorough: false,
-            seed: self.seed,
-            cpus: None,
-            no_store: self.no_store,
-            label: None,
-            // All questions have one answer, which is given at their end: each by itself shows nothing.
-            outlet: Outlet { form: Form { json: true }, output: None },
-        }
+        // All questions have one answer, which is given at their end: each by itself shows nothing.
+        let outlet = Outlet { form: Form { json: true }, output: None };
+        Measure { seed: self.seed, no_store: self.no_store, outlet, ..Measure::default() }
     }
 
     /// The file that is meant.
@@ -207,11 +201,6 @@ impl Check {
             ))),
         }
     }
-}
-
-/// Each question with its claims.
-fn listed(questions: &[AskedQuestion]) -> Vec<(String, Vec<(String, String)>)> {
-    questions.iter().map(|question| (question.name.clone(), question.claims.clone())).collect()
 }
 
 /// Why a file could not be read. A disk that fails is nobody's usage error.

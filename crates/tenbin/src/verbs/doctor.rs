@@ -57,15 +57,8 @@ impl Work for Doctor {
 
 impl Doctor {
     fn effects(self) -> Result<Answer, Trouble> {
-        let measure = Measure {
-            quick: false,
-            thorough: false,
-            seed: None,
-            cpus: self.cpus,
-            no_store: false,
-            label: None,
-            outlet: Outlet { form: self.form, output: None },
-        };
+        let outlet = Outlet { form: self.form, output: None };
+        let measure = Measure { cpus: self.cpus, outlet, ..Measure::default() };
         let experiment =
             Experiment { analysis: effects::EFFECTS, ..Experiment::new(&effects::describe, &effects::plan) };
         let survey = measurement::of(Selection::of(experiment), &measure, Effort::Normal)?;

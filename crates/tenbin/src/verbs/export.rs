@@ -61,26 +61,22 @@ pub const VERB: Verb = Verb {
 impl Work for Export {
     fn run(self) -> Result<Answer, Trouble> {
         // What is half written beside its place would stay there.
-        let _whole =
-            tenbin_metal::signals::Held::all().map_err(|fault| Trouble::internal(fault.to_string()))?;
+        let _whole = tenbin_metal::signals::Held::all()?;
         let Self { runs, intact, output, format, force } = &self;
         let store = open_existing()?;
         let Chosen { runs: ids, calibrations, left_out } =
             if *intact { all_intact(&store)? } else { chosen(&store, runs, *format == Format::Store)? };
         let destination = Destination::of(output)?;
-        if let Destination::File(path) = &destination
-            && same_file(path, store.path())
-        {
-            return Err(trouble(Error::IsTheStore(output.clone())));
-        }
-        if let Destination::File(path) = &destination
-            && path.exists()
-            && !force
-        {
-            return Err(Trouble::usage(format!(
-                "{} exists and was left alone; --force replaces it, another name leaves it alone",
-                output.display()
-            )));
+        if let Destination::File(path) = &destination {
+            if same_file(path, store.path()) {
+                return Err(trouble(Error::IsTheStore(output.clone())));
+            }
+            if path.exists() && !force {
+                return Err(Trouble::usage(format!(
+                    "{} exists and was left alone; --force replaces it, another name leaves it alone",
+                    output.display()
+                )));
+            }
         }
         if *format == Format::Store {
             match &destination {

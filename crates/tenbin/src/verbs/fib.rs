@@ -1,6 +1,7 @@
 //! `tenbin fib`: a Fibonacci number.
 
 use clap::Args;
+use tenbin_model::words::counted;
 
 use super::{Verb, Work};
 use crate::output::{Answer, Trouble};
@@ -45,7 +46,7 @@ fn number(text: &str) -> Result<u64, String> {
 /// How many digits there are, and those at both ends; all of them where nothing would be left out.
 fn abbreviated(n: u64, digits: &str, ends: usize) -> String {
     let count = digits.len();
-    let counted = if count == 1 { "1 digit".to_owned() } else { format!("{count} digits") };
+    let counted = counted(count, "digit");
     let shown = if count <= ends.saturating_mul(2) {
         digits.to_owned()
     } else {

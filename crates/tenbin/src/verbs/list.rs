@@ -22,7 +22,6 @@ pub const VERB: Verb = Verb {
 
 impl Work for List {
     fn run(self) -> Result<Answer, Trouble> {
-        let text = self.form.text(&descriptors(), |listed, width| report::listed(listed).text(width))?;
-        Ok(Answer::text(text))
+        self.form.text(&descriptors(), |listed, width| report::listed(listed).text(width)).map(Answer::text)
     }
 }

@@ -116,33 +116,27 @@ fn page(command: &clap::Command, is_whole: bool, out: &mut Vec<u8>) -> io::Resul
 
 /// Options with their values, then the words, as man-pages(7) has them.
 fn synopsis(command: &clap::Command) -> String {
-    let mut text = String::new();
     let value = |argument: &clap::Arg| {
         let names = argument.get_value_names().unwrap_or_default();
         names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
-    for argument in command.get_opts().chain(
-        command
-            .get_arguments()
-            .filter(|argument| !argument.is_positional() && !argument.get_action().takes_values()),
-    ) {
-        if argument.is_hide_set() {
-            continue;
-        }
-        let mut names: Vec<String> =
-            argument.get_short().map(|short| format!("-{short}")).into_iter().collect();
-        names.extend(argument.get_long().map(|long| format!("--{long}")));
-        let mut option = names.join("|");
+    let optional = |argument: &clap::Arg, word: &str| match argument.is_required_set() {
+        true => format!(" {word}"),
+        false => format!(" [{word}]"),
+    };
+    let is_shown = |argument: &&clap::Arg| !argument.is_hide_set();
+    let flags = command.get_arguments().filter(|it| !it.is_positional() && !it.get_action().takes_values());
+    let mut text = String::new();
+    for argument in command.get_opts().chain(flags).filter(is_shown) {
+        let short = argument.get_short().map(|short| format!("-{short}"));
+        let names = short.into_iter().chain(argument.get_long().map(|long| format!("--{long}")));
+        let mut option = names.collect::<Vec<_>>().join("|");
         if argument.get_action().takes_values() {
             option.push_str(&format!(" {}", value(argument)));
         }
-        text.push_str(&if argument.is_required_set() {
-            format!(" {option}")
-        } else {
-            format!(" [{option}]")
-        });
+        text.push_str(&optional(argument, &option));
     }
-    for argument in command.get_positionals().filter(|argument| !argument.is_hide_set()) {
+    for argument in command.get_positionals().filter(is_shown) {
         let mut word = value(argument);
         if matches!(argument.get_action(), clap::ArgAction::Append) {
             word.push_str("...");
@@ -150,7 +144,7 @@ fn synopsis(command: &clap::Command) -> String {
         if argument.is_last_set() {
             word = format!("-- {word}");
         }
-        text.push_str(&if argument.is_required_set() { format!(" {word}") } else { format!(" [{word}]") });
+        text.push_str(&optional(argument, &word));
     }
     if command.has_subcommands() {
         text.push_str(if command.is_subcommand_required_set() { " COMMAND" } else { " [COMMAND]" });

@@ -141,7 +141,7 @@ impl Schema {
 }
 
 /// In which form to answer.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, Default)]
 pub struct Form {
     /// Answer in JSON
     #[arg(long)]
@@ -160,7 +160,7 @@ impl Form {
 }
 
 /// In which form to answer, and where.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Outlet {
     #[command(flatten)]
     pub form: Form,

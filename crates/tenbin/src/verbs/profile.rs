@@ -15,11 +15,10 @@ use tenbin_lab::weigh::values::time;
 use tenbin_metal::machine;
 use tenbin_model::{Picoseconds, Profile as Profiled, Stacks};
 
-use super::{Outlet, Schema, Verb, Work, json};
+use super::{Outlet, Schema, Verb, Work};
 use crate::measurement::date;
 use crate::output::{Answer, Exit, Trouble};
 use crate::sampling::Sampling;
-use crate::terminal;
 
 /// Say where the wall time of a command went, call by call
 ///
@@ -69,34 +68,34 @@ pub const VERB: Verb = Verb {
 impl Work for Profile {
     fn run(self) -> Result<Answer, Trouble> {
         self.outlet.can_be_written()?;
+        let form = self.outlet.form();
         self.sampling.can_be_written(self.from.is_some())?;
         if let Some(from) = &self.from {
             if let Some((stacks, remarks)) = self.sampling.read(from)? {
-                let text = self.outlet.form().text(&stacks, |stacks, width| sampled(stacks).text(width))?;
+                let text = form.text(&stacks, |stacks, width| sampled(stacks).text(width))?;
                 return Ok(Answer { to: self.outlet.output, remarks, ..Answer::text(text) });
             }
             let profile = read(from)?;
-            let text = self.outlet.form().text(&profile, |profile, width| document(profile).text(width))?;
+            let text = form.text(&profile, |profile, width| document(profile).text(width))?;
             return Ok(Answer { to: self.outlet.output, ..Answer::text(text) });
         }
         let machine = machine::observe_this();
         let deadline = Duration::from_nanos(self.deadline.0 / 1000);
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
-        let width = terminal::width();
         let mut written = Vec::new();
         let (status, text) = if self.sampling.sample {
             let taken = self.sampling.take(command, self.command, deadline, machine);
             let stacks = taken.map_err(unprofiled)?;
             written = self.sampling.export(&stacks)?;
-            let text = if self.outlet.form().json { json(&stacks)? } else { sampled(&stacks).text(width) };
+            let text = form.text(&stacks, |stacks, width| sampled(stacks).text(width))?;
             (stacks.exit_status, text)
         } else {
             let (words, machine, started) = (self.command, Some(machine), date());
             let observed = Observed { command, words, deadline, machine, started, files: self.files };
             let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
             let profile = profile.map_err(unprofiled)?;
-            let text = if self.outlet.form().json { json(&profile)? } else { document(&profile).text(width) };
+            let text = form.text(&profile, |profile, width| document(profile).text(width))?;
             (profile.exit_status, text)
         };
         let exit = status.map_or(Exit::Internal, |status| match u8::try_from(status) {
@@ -117,14 +116,13 @@ impl Work for Profile {
 
 /// Why a command was not profiled.
 pub fn unprofiled(why: Unprofiled) -> Trouble {
-    match why {
+    let exit = match why {
         // As where a shell is given what is no program.
-        Unprofiled::Fault(_) => Trouble::usage(why.to_string()),
-        Unprofiled::Failed(_) => Trouble { exit: Exit::Fault, message: why.to_string() },
-        Unprofiled::Unattached(_) | Unprofiled::Untraced(_) => {
-            Trouble { exit: Exit::Missing, message: why.to_string() }
-        }
-    }
+        Unprofiled::Fault(_) => Exit::Usage,
+        Unprofiled::Failed(_) => Exit::Fault,
+        Unprofiled::Unattached(_) | Unprofiled::Untraced(_) => Exit::Missing,
+    };
+    Trouble { exit, message: why.to_string() }
 }
 
 /// A profile, or a log of strace.

@@ -50,10 +50,8 @@ impl Work for Report {
             }
         }
         if self.samples && ids.len() > 1 {
-            return Err(Trouble::usage(format!(
-                "--samples is for one run, and these are {}: name one",
-                ids.len()
-            )));
+            let why = format!("--samples is for one run, and these are {}: name one", ids.len());
+            return Err(Trouble::usage(why));
         }
         let load = |id: &RunId| show::load(&store, &id.to_string());
         let runs: Vec<_> = ids.iter().map(load).collect::<Result<_, _>>()?;

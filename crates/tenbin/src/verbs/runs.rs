@@ -75,16 +75,14 @@ impl Work for Runs {
             }
         } else if let Some(label) = &self.unlabel {
             let mut store = open_to_change()?;
-            let label = label.clone();
             let words = if self.runs.is_empty() { vec![label.to_string()] } else { self.runs.clone() };
             let ids = resolve_all(&store, &words)?;
-            store.unlabel(&label, &ids).map_err(trouble)?;
+            store.unlabel(label, &ids).map_err(trouble)?;
             format!("Took the label {label} from {}.", shorts(&ids))
         } else if let (Some(label), false) = (&self.label, self.runs.is_empty()) {
             let mut store = open_to_change()?;
-            let label = label.clone();
             let ids = resolve_all(&store, &self.runs)?;
-            store.label(&label, &ids).map_err(trouble)?;
+            store.label(label, &ids).map_err(trouble)?;
             format!("Gave the label {label} to {}.", shorts(&ids))
         } else {
             return list(&self);
@@ -93,22 +91,10 @@ impl Work for Runs {
     }
 }
 
-impl Runs {
-    /// Whether only some of the runs are asked for.
-    fn is_filter(&self) -> bool {
-        !self.runs.is_empty()
-            || self.label.is_some()
-            || self.last.is_some()
-            || self.experiment.is_some()
-            || self.machine.is_some()
-    }
-}
-
 fn resolve_all(store: &Store, words: &[String]) -> Result<Vec<RunId>, Trouble> {
     let mut ids: Vec<RunId> = Vec::new();
     for word in words {
-        let meant = resolve(store, word)?;
-        ids.extend(meant);
+        ids.extend(resolve(store, word)?);
     }
     ids.order();
     ids.dedup();
@@ -153,14 +139,17 @@ fn list(arguments: &Runs) -> Result<Answer, Trouble> {
     let labels = store.labels().map_err(trouble)?;
     let of = |id: &RunId| labels.get(id).map(Vec::as_slice).unwrap_or_default();
     let total = entries.len();
-    let filtered = arguments.is_filter();
+    let filtered = !arguments.runs.is_empty()
+        || arguments.label.is_some()
+        || arguments.last.is_some()
+        || arguments.experiment.is_some()
+        || arguments.machine.is_some();
     if !arguments.runs.is_empty() {
         let meant = resolve_all(&store, &arguments.runs)?;
         entries.retain(|entry| meant.contains(&entry.id));
     }
     if let Some(label) = &arguments.label {
-        let label = label.clone();
-        entries.retain(|entry| of(&entry.id).contains(&label));
+        entries.retain(|entry| of(&entry.id).contains(label));
     }
     if let Some(name) = &arguments.experiment {
         named(std::slice::from_ref(name))?;

@@ -59,7 +59,7 @@ impl Work for Watch {
         if let Some(path) = &self.perfetto {
             output::can_be_written(path)?;
         }
-        interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
+        interrupt::listen()?;
         let request = Request {
             cpus: cpus(self.cpus.as_deref())?,
             duration: self.duration.map(|time| Duration::from_nanos(time.0 / 1000)),

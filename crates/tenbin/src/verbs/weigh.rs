@@ -9,19 +9,21 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::Args;
+use tenbin_analysis::profile::difference::document;
 use tenbin_lab::survey::{Selection, cpus};
 use tenbin_lab::weigh::values::{ignored, level, margin, metric, time};
 use tenbin_lab::weigh::{Ignored, Output, Parameters, Place, Question, Shell, Weighing};
 use tenbin_lab::workers::Adopted;
 use tenbin_lab::{Experiment, Request, Unfit, weigh};
 use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
-use tenbin_reach::{Repository, Revision};
+use tenbin_reach::Repository;
 use tenbin_store::Label;
 
-use super::{Ending, Form, Measure, Outlet, Schema, Verb, Work, answered, detail, label};
+use super::guest::trouble;
+use super::{Ending, Form, Measure, Outlet, Schema, Verb, Work, answered, detail, json, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
-use crate::terminal::Progress;
+use crate::terminal::{self, Progress};
 use exports::Exports;
 
 /// Weigh commands or functions: which takes less time, and by how much
@@ -46,12 +48,12 @@ pub struct Weigh {
     /// Judge what another tool measured instead: JSON of hyperfine, Google Benchmark, pyperf or criterion,
     /// Go's benchmark text, or CSV with a title over each column. Given again, what is in several files is
     /// weighed. Nothing is measured or kept
-    #[arg(long, value_name = "FILE", conflicts_with_all = OF_MEASURING)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_MEASURING.concat())]
     from: Vec<PathBuf>,
 
     /// Weigh this worker: a program that is asked for work on standard input and answers with the time that
     /// it took (`tenbin include --protocol`). Given twice or more
-    #[arg(long, value_name = "CMD", conflicts_with_all = NOT_OF_WORKERS, help_heading = FUNCTIONS)]
+    #[arg(long, value_name = "CMD", conflicts_with_all = NOT_OF_WORKERS.concat(), help_heading = FUNCTIONS)]
     worker: Vec<String>,
     /// Start each worker once, and not for each block: for what takes long to start, or to become fast. The
     /// answer holds for those processes
@@ -266,19 +268,10 @@ pub struct Weigh {
 }
 
 /// What is for commands or files of functions, and not for workers.
-const NOT_OF_WORKERS: [&str; 12] = [
-    "commands",
-    "from",
-    "asm",
-    "init",
-    "call",
-    "cflags",
-    "adopt",
-    "threads",
-    "one_layout",
-    "rev",
-    "build",
-    "bisect",
+const NOT_OF_WORKERS: [&[&str]; 3] = [
+    &["commands", "from"],
+    &["asm", "init", "call", "cflags", "adopt", "threads", "one_layout"],
+    &["rev", "build", "bisect"],
 ];
 
 /// What is for commands, workers or files of functions, and not for instructions.
@@ -286,46 +279,25 @@ const NOT_OF_INSTRUCTIONS: [&str; 10] =
     ["worker", "from", "call", "cflags", "adopt", "one_layout", "threads", "rev", "build", "bisect"];
 
 /// Options that say what is measured and how; what was measured elsewhere stays what it is.
-const OF_MEASURING: [&str; 39] = [
-    "commands",
-    "rev",
-    "build",
-    "bisect",
-    "asm",
-    "init",
-    "call",
-    "cflags",
-    "adopt",
-    "threads",
-    "one_layout",
-    "runs",
-    "min_runs",
-    "max_runs",
-    "within",
-    "label",
-    "warmup",
-    "metric",
-    "same_output",
-    "check",
-    "ignore_failure",
-    "reference",
-    "parameter_list",
-    "parameter_scan",
-    "setup",
-    "prepare",
-    "conclude",
-    "cleanup",
-    "shell",
-    "no_shell",
-    "input",
-    "output",
-    "show_output",
-    "cpus",
-    "command_name",
-    "time_unit",
-    "sort",
-    "style",
-    "seed",
+const OF_MEASURING: [&[&str]; 7] = [
+    &["commands", "rev", "build", "bisect"],
+    &["asm", "init", "call", "cflags", "adopt", "threads", "one_layout"],
+    &["runs", "min_runs", "max_runs", "within", "label", "warmup"],
+    &["metric", "same_output", "check", "ignore_failure", "reference"],
+    &["parameter_list", "parameter_scan"],
+    &[
+        "setup",
+        "prepare",
+        "conclude",
+        "cleanup",
+        "shell",
+        "no_shell",
+        "input",
+        "output",
+        "show_output",
+        "cpus",
+    ],
+    &["command_name", "time_unit", "sort", "style", "seed"],
 ];
 
 /// What --why does not go with: one difference of two commands is explained.
@@ -468,9 +440,12 @@ impl Weigh {
         let profiling = profiling.filter(|_| matches!(answer.exit, Exit::Answered | Exit::Refused));
         let explained = profiling.map(|profiling| why::explanation(&profiling, &weighing.names()));
         match explained.transpose().map(Option::flatten) {
-            Ok(Some(why)) if measure.outlet.form().json => answer.text = why::in_json(&outcome.report, &why)?,
+            Ok(Some(why)) if measure.outlet.form().json => {
+                answer.text = json(&why::Explained { report: &outcome.report, why: &why })?;
+            }
             Ok(Some(why)) => {
-                answer.text.push_str(&why::text(&why));
+                let why = document(&why, Some("why")).text(terminal::width());
+                answer.text.push_str(&format!("\n{why}"));
                 answer.remarks.push("Why is not kept with the run; -o FILE.json keeps both.".into());
             }
             // The verdict stands.
@@ -494,22 +469,9 @@ impl Weigh {
 
     /// Checks revisions out and builds them.
     fn check_out(&self) -> Result<Revisions, Trouble> {
-        let trouble = |error: tenbin_reach::Error| Trouble {
-            exit: match &error {
-                tenbin_reach::Error::Missing(_) => Exit::Missing,
-                tenbin_reach::Error::Request(_) => Exit::Usage,
-                tenbin_reach::Error::Revision { .. } => Exit::Fault,
-                _ => Exit::Internal,
-            },
-            message: error.to_string(),
-        };
         let repository = Repository::here().map_err(trouble)?;
-        let mut revisions: Vec<Revision> = self
-            .rev
-            .iter()
-            .map(|name| repository.resolve(name))
-            .collect::<Result<_, _>>()
-            .map_err(trouble)?;
+        let named = self.rev.iter().map(|name| repository.resolve(name)).collect::<Result<Vec<_>, _>>();
+        let mut revisions = named.map_err(trouble)?;
         if self.bisect {
             match revisions.len() {
                 0 => revisions.push(repository.first_good().map_err(trouble)?),
@@ -536,10 +498,9 @@ impl Weigh {
         let left_out = !self.bisect
             && !revisions.iter().any(|revision| revision.uncommitted)
             && repository.is_dirty().map_err(trouble)?;
-        let remark = left_out.then(|| {
-            "What is not committed in the working tree was not weighed; `--rev .` is the tree with it."
-                .to_owned()
-        });
+        const LEFT_OUT: &str =
+            "What is not committed in the working tree was not weighed; `--rev .` is the tree with it.";
+        let remark = left_out.then(|| LEFT_OUT.to_owned());
         Ok(Revisions { places, remark, _repository: repository })
     }
 
@@ -590,15 +551,8 @@ impl Weigh {
     }
 
     fn measure(&self) -> Measure {
-        Measure {
-            quick: false,
-            thorough: false,
-            seed: self.seed,
-            cpus: None,
-            no_store: self.no_store,
-            label: self.label.clone(),
-            outlet: Outlet { form: self.form, output: self.to.clone() },
-        }
+        let (label, outlet) = (self.label.clone(), Outlet { form: self.form, output: self.to.clone() });
+        Measure { seed: self.seed, no_store: self.no_store, label, outlet, ..Measure::default() }
     }
 }
 

@@ -50,7 +50,7 @@ fn desk(origin: &str) -> Option<Desk> {
         eprintln!("skipped: what is fetched, for want of the package debian-archive-keyring");
         return None;
     }
-    let desk = Desk::new();
+    let desk = Desk::with_make();
     fs::remove_dir_all(desk.path("cache/bookworm-x86_64/headers")).unwrap();
     fs::write(desk.path("cache/bookworm-x86_64/origin"), origin).unwrap();
     for (name, script) in

@@ -5,7 +5,7 @@ use crate::spin::{Case, Wrong};
 use xtask::failure::Failure;
 
 /// One handshake on one machine. The times are seconds, a value for each round.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     pub(super) case: Case,
     /// The verdict of whoever was asked first.
@@ -66,16 +66,7 @@ impl Cell {
 impl Table {
     /// A row for `case`; its number.
     pub(super) fn add(&mut self, case: Case) -> usize {
-        self.cells.push(Cell {
-            case,
-            verdict: None,
-            tenbin: Vec::new(),
-            tenbin_states: 0,
-            quickly_built: Vec::new(),
-            well_built: Vec::new(),
-            searches: Vec::new(),
-            spin_states: 0,
-        });
+        self.cells.push(Cell { case, ..Cell::default() });
         self.cells.len() - 1
     }
 

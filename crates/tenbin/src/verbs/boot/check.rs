@@ -63,7 +63,7 @@ impl Work for Check {
         }
         let request = &self.request;
         let firmware = self.files.iter().map(|path| read(path, request)).collect::<Result<Vec<_>, _>>()?;
-        interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
+        interrupt::listen()?;
         let mut jobs = Vec::new();
         for each in &firmware {
             jobs.extend(each.jobs(request).map_err(Trouble::usage)?);

@@ -59,7 +59,7 @@ const LARGEST: u64 = 1 << 20;
 /// answer.
 impl Work for Litmus {
     fn run(self) -> Result<Answer, Trouble> {
-        interrupt::listen().map_err(|fault| Trouble::internal(fault.to_string()))?;
+        interrupt::listen()?;
         let tests = self.files.iter().flat_map(|path| tests_at(path));
         let files = tests.map(|(path, named)| litmus::File {
             name: path.display().to_string(),

@@ -10,7 +10,7 @@ use tenbin_analysis::calibration;
 use tenbin_lab::ladder::{EFFECTS, Extent, MOST_ROUNDS, Order, WORKS, refusal, series};
 use tenbin_lab::survey::cpus;
 use tenbin_lab::{Bench, Ladder};
-use tenbin_metal::{Fault, Load, interrupt, machine};
+use tenbin_metal::{Load, interrupt, machine};
 use tenbin_model::words::comma;
 use tenbin_model::{Calibration, CalibrationReport, Cpu, Effort, Picoseconds, Provenance, Refusal, Series};
 
@@ -106,17 +106,16 @@ impl Plan {
     pub fn calibrate(&self) -> Result<Outcome, Trouble> {
         let started = Timestamp::now();
         let clock_started = Instant::now();
-        let failed = |fault: Fault| Trouble::internal(fault.to_string());
-        interrupt::listen().map_err(failed)?;
+        interrupt::listen()?;
         let (machine, clock) = observed(&self.cpus)?;
         if let Some(refusal) = refusal(&machine, if self.load == 0 { &self.cpus[..1] } else { &self.cpus }) {
             return Ok(Outcome::Refused(refusal));
         }
         let average = machine.load.known().copied();
         let threads = self.load as usize * self.cpus.len();
-        let load = Load::start(threads, &self.cpus, self.order.seed).map_err(failed)?;
-        let mut ladder = Ladder::gather(clock, self.cpus[0], &self.order).map_err(failed)?;
-        let questions = ladder.questions(&self.order).map_err(failed)?;
+        let load = Load::start(threads, &self.cpus, self.order.seed)?;
+        let mut ladder = Ladder::gather(clock, self.cpus[0], &self.order)?;
+        let questions = ladder.questions(&self.order)?;
         let (mut series, places) = series(&questions);
         let mut faulty = false;
         let watch = || Picoseconds::from_nanos(clock_started.elapsed().as_nanos() as u64);

@@ -32,7 +32,7 @@ pub fn trouble(error: Error) -> Trouble {
     let exit = match &error {
         Error::Missing(_) => Exit::Missing,
         Error::Request(_) => Exit::Usage,
-        Error::Silent { .. } => Exit::Fault,
+        Error::Silent { .. } | Error::Revision { .. } => Exit::Fault,
         _ => Exit::Internal,
     };
     Trouble { exit, message: error.to_string() }

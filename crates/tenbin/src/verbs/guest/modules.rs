@@ -77,10 +77,8 @@ impl Destination {
     /// A usage error.
     fn new(folder: &Path) -> Result<Self, Trouble> {
         if folder.exists() && !folder.is_dir() {
-            return Err(Trouble::usage(format!(
-                "--into {}: it exists and is not a folder",
-                folder.display()
-            )));
+            let why = format!("--into {}: it exists and is not a folder", folder.display());
+            return Err(Trouble::usage(why));
         }
         let absent = folder.ancestors().take_while(|it| !it.as_os_str().is_empty() && !it.exists());
         let it = Self { folder: folder.to_owned(), made: absent.map(Path::to_owned).collect() };

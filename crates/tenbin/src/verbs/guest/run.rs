@@ -129,9 +129,8 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     accelerator.insist(architecture, arguments.cpus).map_err(trouble)?;
     if arguments.nodes > arguments.cpus {
         let (nodes, cpus) = (arguments.nodes, arguments.cpus);
-        return Err(Trouble::usage(format!(
-            "--nodes {nodes}: each node needs a CPU, and --cpus says {cpus}"
-        )));
+        let why = format!("--nodes {nodes}: each node needs a CPU, and --cpus says {cpus}");
+        return Err(Trouble::usage(why));
     }
     // Before anything is fetched for it: whoever waits for a boot shall not learn then that a name was
     // mistyped.

@@ -57,7 +57,7 @@ pub struct Run {
 }
 
 /// How to measure.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct Measure {
     /// Two seconds a cell, and only the cells that answer the question (what `tenbin` alone does)
     #[arg(long, conflicts_with = "thorough")]
@@ -126,9 +126,8 @@ impl Work for Run {
         if let Some((unknown, meant)) =
             unknown.and_then(|it| Some((it, near(it, &known).into_iter().next()?)))
         {
-            return Err(Trouble::usage(format!(
-                "there is no experiment `{unknown}`; did you mean `{meant}`?"
-            )));
+            let why = format!("there is no experiment `{unknown}`; did you mean `{meant}`?");
+            return Err(Trouble::usage(why));
         }
         match self.processes {
             Some(count) => processes::run(&self, count),
@@ -282,10 +281,10 @@ pub fn answered(
     // What was finished is one thing at least.
     let mut reported = Reported::together(known).unwrap_or_else(|| analyses().report(&measured.run, None));
     let report = &mut reported.report;
-    report.instrument = match keeper.store() {
-        Some(store) => calibrate::remark(store, &measured.run),
+    report.instrument = match &keeper {
+        Keeper::Open(store) => calibrate::remark(store, &measured.run),
         // What is not to be kept may still be read beside what is.
-        None => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
+        _ => store::open_existing().ok().and_then(|store| calibrate::remark(&store, &measured.run)),
     };
     if !measure.outlet.form().json {
         // What builds on them was not measured.

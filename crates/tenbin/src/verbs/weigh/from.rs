@@ -3,7 +3,7 @@
 use tenbin_analysis::report;
 use tenbin_lab::analyses;
 use tenbin_model::Verdict;
-use tenbin_store::neighbours::reading::{self, Unread};
+use tenbin_store::neighbours::reading;
 
 use super::Weigh;
 use crate::output::{Answer, Exit, Trouble};
@@ -14,7 +14,8 @@ pub fn answer(asked: &Weigh) -> Result<Answer, Trouble> {
     asked.exports.is_not_asked_for(
         "with --from nothing is measured that could be written; the file that was read holds it",
     )?;
-    let mut run = reading::read(&asked.from).map_err(unread)?;
+    // What is wrong with a file is the request's fault, and so is a file that is not there.
+    let mut run = reading::read(&asked.from).map_err(|wrong| Trouble::usage(wrong.to_string()))?;
     for trial in &mut run.trials {
         let descriptor = &mut trial.descriptor;
         descriptor.margin = asked.margin.unwrap_or(descriptor.margin);
@@ -29,9 +30,4 @@ pub fn answer(asked: &Weigh) -> Result<Answer, Trouble> {
     let is_refused = reported.report.answers.iter().all(|answer| answer.verdict == Verdict::Refused);
     let exit = if is_refused { Exit::Refused } else { Exit::Answered };
     Ok(Answer { to: asked.to.clone(), exit, ..Answer::text(text) })
-}
-
-/// What is wrong with a file is the request's fault, and so is a file that is not there.
-fn unread(wrong: Unread) -> Trouble {
-    Trouble::usage(wrong.to_string())
 }

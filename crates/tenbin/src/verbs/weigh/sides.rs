@@ -21,13 +21,12 @@ impl Weigh {
             let (lines, init) = (self.commands.clone(), self.init.clone());
             return Ok(Some(Sides::Instructions(Instructions { lines, init })));
         }
-        let files: Vec<Option<Vec<PathBuf>>> =
-            self.commands.iter().map(|word| Functions::files_in(word, self.adopt.is_some())).collect();
+        let named = |word: &String| Functions::files_in(word, self.adopt.is_some());
+        let missing = |files: Option<Vec<PathBuf>>| files?.into_iter().find(|file| !file.is_file());
         let is_there = |files: &Vec<PathBuf>| {
             !self.rev.is_empty() || self.bisect || files.iter().all(|file| file.is_file())
         };
-        let files: Vec<Option<Vec<PathBuf>>> =
-            files.into_iter().map(|files| files.filter(is_there)).collect();
+        let files: Vec<_> = self.commands.iter().map(|word| named(word).filter(is_there)).collect();
         let of = |wanted: bool| {
             let place = files.iter().position(|files| files.is_some() == wanted)?;
             Some(self.commands[place].as_str())
@@ -40,11 +39,9 @@ impl Weigh {
                 (self.adopt.is_some(), "--adopt"),
                 (self.threads.is_some(), "--threads"),
             ];
-            let missing = Functions::files_in(&self.commands[0], self.adopt.is_some())
-                .and_then(|files| files.into_iter().find(|it| !it.is_file()));
             return match given.iter().find(|(given, _)| *given) {
                 None => Ok(None),
-                Some(_) if let Some(missing) = missing => Err(absent(&missing)),
+                Some(_) if let Some(missing) = missing(named(&self.commands[0])) => Err(absent(&missing)),
                 Some((_, option)) => Err(Trouble::usage(format!(
                     "{option} is for files of functions (.c, .S, .rs, .o, .so), and `{}` is none",
                     self.commands[0]
@@ -52,9 +49,7 @@ impl Weigh {
             };
         };
         if let Some(command) = of(false) {
-            let missing = Functions::files_in(command, false)
-                .and_then(|files| files.into_iter().find(|it| !it.is_file()));
-            if let Some(missing) = missing {
+            if let Some(missing) = missing(Functions::files_in(command, false)) {
                 return Err(absent(&missing));
             }
             return Err(Trouble::usage(format!(

@@ -2,14 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use tenbin_analysis::profile::difference::{ENOUGH, Explanation, document, explain};
+use tenbin_analysis::profile::difference::{ENOUGH, Explanation, explain};
 use tenbin_lab::profile::kernel::can_profile;
 use tenbin_lab::weigh::{Profiling, Weighing};
 use tenbin_model::{Profile, Report};
 
 use crate::output::Trouble;
-use crate::terminal::{self, Progress};
-use crate::verbs::json;
+use crate::terminal::Progress;
 use crate::verbs::profile::unprofiled;
 
 /// What profiles the two commands.
@@ -29,22 +28,9 @@ pub(super) fn can_be_asked(weighing: &Weighing) -> Result<Profiling, Trouble> {
 #[derive(Serialize, JsonSchema)]
 pub struct Explained<'a> {
     /// The verdict, as `weigh --json` prints it.
-    report: &'a Report,
+    pub(super) report: &'a Report,
     /// Why the second command takes longer than the first, or does not, as `compare --json` prints it.
-    why: &'a Explanation,
-}
-
-/// The difference explained, as it stands below a verdict.
-pub(super) fn text(explanation: &Explanation) -> String {
-    format!("\n{}", document(explanation, Some("why")).text(terminal::width()))
-}
-
-/// Verdict and explanation in JSON.
-///
-/// # Errors
-/// Internal: a value that is no JSON.
-pub(super) fn in_json(report: &Report, why: &Explanation) -> Result<String, Trouble> {
-    json(&Explained { report, why })
+    pub(super) why: &'a Explanation,
 }
 
 /// The difference explained. None where nothing was profiled.
