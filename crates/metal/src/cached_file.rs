@@ -11,6 +11,20 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::fault::Fault;
+use crate::kernels::sum_of_words;
+
+/// How the words of a [`CachedFile`] come to who sums them.
+#[derive(Debug)]
+pub enum Access<'a> {
+    /// By a mapping that is made and unmapped each time.
+    Mapped,
+    /// By one whose pages are all entered when it is made.
+    Populated,
+    /// They are mapped already.
+    Standing(&'a [u8]),
+    /// By read(2) into this buffer, a bufferful at a time.
+    Read(&'a mut [u8]),
+}
 
 /// A file without a name, in memory (memfd_create(2)), that nobody can change any more.
 #[derive(Debug)]
@@ -35,11 +49,26 @@ impl CachedFile {
         Ok(Self { file, length: contents.len() })
     }
 
+    /// Sums all words so many times, and returns how often the sum was not the `expected` one, or came to
+    /// nothing because the kernel refused.
+    pub fn wrong_sums(&self, mut access: Access<'_>, times: u64, expected: u64) -> u64 {
+        let mut sum = || -> Result<u64, Fault> {
+            Ok(match &mut access {
+                Access::Mapped => sum_of_words(self.map(false)?.bytes()),
+                Access::Populated => sum_of_words(self.map(true)?.bytes()),
+                Access::Standing(bytes) => sum_of_words(std::hint::black_box(bytes)),
+                Access::Read(buffer) => {
+                    let mut sum = 0_u64;
+                    self.read(buffer, |piece| sum = sum.wrapping_add(sum_of_words(piece)))?;
+                    sum
+                }
+            })
+        };
+        (0..times).filter(|_| !matches!(sum(), Ok(sum) if sum == expected)).count() as u64
+    }
+
     /// Reads all of it into `buffer`, a bufferful at a time, and hands each piece to `take`.
-    ///
-    /// # Errors
-    /// [`Fault::System`] where a read fails or ends too soon.
-    pub fn read(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<(), Fault> {
+    fn read(&self, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Result<(), Fault> {
         let mut at = 0;
         while at < self.length {
             let wanted = buffer.len().min(self.length - at);
@@ -128,6 +157,24 @@ mod tests {
             for populate in [false, true] {
                 assert!(file.map(populate).unwrap().bytes() == contents, "{length} bytes, {populate}");
             }
+        }
+    }
+
+    #[test]
+    fn a_sum_is_wrong_where_a_word_is_missing_and_nowhere_else() {
+        let contents: Vec<u8> = (1..=255).cycle().take(3 * 4096 + 24).collect();
+        let (file, expected) = (CachedFile::new(&contents).unwrap(), sum_of_words(&contents));
+        let (mapping, mut buffer) = (file.map(true).unwrap(), vec![0; 4096]);
+        let (all, cut_off) = (mapping.bytes(), &mapping.bytes()[..contents.len() - 8]);
+        for (access, wrong) in [
+            (Access::Mapped, 0),
+            (Access::Populated, 0),
+            (Access::Standing(all), 0),
+            (Access::Standing(cut_off), 3),
+            (Access::Read(&mut buffer), 0),
+        ] {
+            let shown = format!("{access:?}").chars().take(20).collect::<String>();
+            assert_eq!(file.wrong_sums(access, 3, expected), wrong, "{shown}");
         }
     }
 

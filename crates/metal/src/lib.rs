@@ -59,7 +59,7 @@ pub mod vmstat;
 pub mod watch;
 
 pub use c_library::c_library;
-pub use cached_file::CachedFile;
+pub use cached_file::{Access, CachedFile};
 pub use chase::Chase;
 pub use clock::{Clock, Ticks};
 pub use counters::{Counters, Counts};

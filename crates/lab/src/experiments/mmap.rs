@@ -6,8 +6,7 @@ mod analysis;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tenbin_analysis::Analysis;
-use tenbin_metal::kernels::sum_of_words as sum;
-use tenbin_metal::{CachedFile, Fault, Lap, Task, Team};
+use tenbin_metal::{Access, CachedFile, Fault, Lap, Task, Team, kernels};
 use tenbin_model::{
     Arrangement, Bytes, Comparison, Descriptor, Effort, Order, Parameter, Picoseconds, Source, Variant,
     VariantIndex,
@@ -66,7 +65,7 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, size: Bytes) -> Opened
     })?;
     // No word of it is 0, so that none can be left out without a trace.
     let contents: Vec<u8> = (0..size.0).map(|place| (place.wrapping_mul(0x9e37) >> 8) as u8 | 1).collect();
-    let expected = sum(&contents);
+    let expected = kernels::sum_of_words(&contents);
     let file = Arc::new(CachedFile::new(&contents)?);
     drop(contents);
     let kept = Arc::new(file.map(true)?);
@@ -75,19 +74,14 @@ fn open(arrangement: &Arrangement, request: &Request<'_>, size: Bytes) -> Opened
         let (file, kept, buffer) = (Arc::clone(&file), Arc::clone(&kept), Arc::clone(&buffer));
         Arc::new(move |_, iterations| {
             let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut once = || -> Result<u64, Fault> {
-                Ok(match variant {
-                    MAPPED | POPULATED => sum(file.map(variant == POPULATED)?.bytes()),
-                    KEPT => sum(std::hint::black_box(kept.bytes())),
-                    CUT_OFF => sum(&kept.bytes()[..kept.bytes().len() - WORD]),
-                    _ => {
-                        let mut total = 0_u64;
-                        file.read(&mut buffer, |piece| total = total.wrapping_add(sum(piece)))?;
-                        total
-                    }
-                })
+            let access = match variant {
+                MAPPED => Access::Mapped,
+                POPULATED => Access::Populated,
+                KEPT => Access::Standing(kept.bytes()),
+                CUT_OFF => Access::Standing(&kept.bytes()[..kept.bytes().len() - WORD]),
+                _ => Access::Read(&mut buffer),
             };
-            (0..iterations).filter(|_| !matches!(once(), Ok(total) if total == expected)).count() as u64
+            file.wrong_sums(access, iterations, expected)
         })
     };
     let team = Team::gather(request.clock, &arrangement.cpus)?;

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_sum_has_every_word_and_every_byte_behind_them() {
-        let bytes: Vec<u8> = (0..200_u64).map(|place| (place * 0x9e37 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..200_u64).map(|place| ((place * 0x9e37) >> 3) as u8).collect();
         for (from, to) in [(0, 0), (0, 7), (0, 8), (0, 9), (0, 64), (3, 3 + 40), (1, 200)] {
             let (words, rest) = bytes[from..to].as_chunks::<8>();
             let words = words.iter().fold(0_u64, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
