@@ -38,7 +38,8 @@ pub struct Difference {
     pub right: String,
 }
 
-/// Whether figures of two machines may be compared: from those that are most alike to those that are least.
+/// Whether figures of two machines may be compared.
+// From the most alike to the least, in which order they compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
