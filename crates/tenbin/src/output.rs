@@ -88,6 +88,19 @@ pub struct Trouble {
     pub message: String,
 }
 
+impl From<tenbin_reach::Error> for Trouble {
+    fn from(error: tenbin_reach::Error) -> Self {
+        use tenbin_reach::Error;
+        let exit = match &error {
+            Error::Missing(_) => Exit::Missing,
+            Error::Request(_) => Exit::Usage,
+            Error::Silent { .. } | Error::Revision { .. } => Exit::Fault,
+            _ => Exit::Internal,
+        };
+        Self { exit, message: error.to_string() }
+    }
+}
+
 impl Trouble {
     /// The request is wrong.
     pub fn usage(message: impl Into<String>) -> Self {

@@ -19,7 +19,6 @@ use tenbin_model::{Effort, Picoseconds, Quantity, Verdict};
 use tenbin_reach::Repository;
 use tenbin_store::Label;
 
-use super::guest::trouble;
 use super::{Ending, Form, Measure, Outlet, Schema, Verb, Work, answered, detail, json, label};
 use crate::measurement;
 use crate::output::{Answer, Exit, Trouble};
@@ -469,16 +468,16 @@ impl Weigh {
 
     /// Checks revisions out and builds them.
     fn check_out(&self) -> Result<Revisions, Trouble> {
-        let repository = Repository::here().map_err(trouble)?;
+        let repository = Repository::here()?;
         let named = self.rev.iter().map(|name| repository.resolve(name)).collect::<Result<Vec<_>, _>>();
-        let mut revisions = named.map_err(trouble)?;
+        let mut revisions = named?;
         if self.bisect {
             match revisions.len() {
-                0 => revisions.push(repository.first_good().map_err(trouble)?),
+                0 => revisions.push(repository.first_good()?),
                 1 => {}
                 _ => return Err(Trouble::usage("--bisect: it takes one --rev, the one to compare with")),
             }
-            revisions.push(repository.resolve("HEAD").map_err(trouble)?);
+            revisions.push(repository.resolve("HEAD")?);
         } else if revisions.len() < 2 {
             return Err(Trouble::usage("--rev: give two or more, `.` for what is not committed"));
         }
@@ -486,10 +485,10 @@ impl Weigh {
         let mut places = Vec::new();
         for (number, revision) in revisions.iter().enumerate() {
             progress.doing(&format!("checking out {} ({})", revision.name, revision.short()));
-            let folder = repository.check_out(revision, number).map_err(trouble)?;
+            let folder = repository.check_out(revision, number)?;
             if let Some(command) = &self.build {
                 progress.doing(&format!("building {} ({})", revision.name, revision.short()));
-                repository.build(revision, &folder, command).map_err(trouble)?;
+                repository.build(revision, &folder, command)?;
             }
             let beyond = if revision.uncommitted { " and what is not committed" } else { "" };
             places.push(Place { name: format!("{} ({}{beyond})", revision.name, revision.short()), folder });
@@ -497,7 +496,7 @@ impl Weigh {
         progress.finish();
         let left_out = !self.bisect
             && !revisions.iter().any(|revision| revision.uncommitted)
-            && repository.is_dirty().map_err(trouble)?;
+            && repository.is_dirty()?;
         const LEFT_OUT: &str =
             "What is not committed in the working tree was not weighed; `--rev .` is the tree with it.";
         let remark = left_out.then(|| LEFT_OUT.to_owned());

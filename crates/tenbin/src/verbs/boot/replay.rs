@@ -15,7 +15,7 @@ use tenbin_reach as reach;
 
 use crate::output::{Answer, Exit, Trouble};
 use crate::terminal::Progress;
-use crate::verbs::guest::{prefixed, trouble};
+use crate::verbs::guest::prefixed;
 use crate::verbs::{Form, Schema, Verb, Work};
 
 /// Have QEMU do what `boot check` found, step by step
@@ -181,7 +181,7 @@ fn replayed(
 ) -> Result<Replayed, Trouble> {
     let Executable { path, image } = executable;
     let replay = reach::Replay { elf: path, image, check, run, times };
-    let (version, outcome) = replay.play(each).map_err(trouble)?;
+    let (version, outcome) = replay.play(each)?;
     if let Some(version) = version {
         emulator.get_or_insert(version);
     }

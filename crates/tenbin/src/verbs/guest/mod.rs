@@ -11,7 +11,7 @@ use tenbin_model::words::comma;
 use tenbin_reach::{Cache, Error, Kernel, Module, Suite, host_image};
 
 use super::Verb;
-use crate::output::{Exit, Trouble, say};
+use crate::output::{Trouble, say};
 
 include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
@@ -26,16 +26,6 @@ const HOST: &str = "host";
 /// What a shell may offer as an architecture.
 fn architectures() -> Vec<String> {
     Architecture::ALL.iter().map(|one| one.name().to_owned()).collect()
-}
-
-pub fn trouble(error: Error) -> Trouble {
-    let exit = match &error {
-        Error::Missing(_) => Exit::Missing,
-        Error::Request(_) => Exit::Usage,
-        Error::Silent { .. } | Error::Revision { .. } => Exit::Fault,
-        _ => Exit::Internal,
-    };
-    Trouble { exit, message: error.to_string() }
 }
 
 /// An error with the remarks behind it: what was fetched before it is kept all the same.
@@ -82,7 +72,7 @@ impl Choice {
     ) -> Result<Self, Trouble> {
         let host = || Trouble::usage("no guest has this machine's architecture: name one with --arch");
         let architecture = arch.map_or_else(|| Architecture::host().ok_or_else(host), Ok)?;
-        let cache = cache.map_or_else(Cache::usual, |folder| Ok(Cache::new(folder))).map_err(trouble)?;
+        let cache = cache.map_or_else(Cache::usual, |folder| Ok(Cache::new(folder)))?;
         let waits = |folder: &Path| {
             say(&format!("tenbin: waiting for another tenbin that is writing in {}", folder.display()));
         };
@@ -90,7 +80,7 @@ impl Choice {
         let wanted = match kernel {
             None => Wanted::Suite(Suite::usual(architecture)),
             Some(name) => match name.to_str().unwrap_or_default() {
-                HOST => Wanted::Image(host_image(architecture).map_err(trouble)?),
+                HOST => Wanted::Image(host_image(architecture)?),
                 word => match word.parse() {
                     Ok(suite) => Wanted::Suite(suite),
                     Err(_) if name.exists() || name.as_os_str().as_bytes().contains(&b'/') => {
@@ -128,14 +118,14 @@ impl Choice {
         if !was_here && self.cache.has(architecture, suite) {
             remarks.push(fetched_kernel(architecture, suite));
         }
-        kernel.map_err(trouble)
+        kernel.map_err(Trouble::from)
     }
 
     /// The modules built for it, in the order asked for.
     pub fn modules(&self, modules: &[Module], remarks: &mut Vec<String>) -> Result<Vec<PathBuf>, Trouble> {
         match &self.wanted {
             Wanted::Image(image) => {
-                self.cache.own_modules(self.architecture, image, modules).map_err(trouble)
+                self.cache.own_modules(self.architecture, image, modules).map_err(Trouble::from)
             }
             Wanted::Suite(_) if modules.is_empty() => Ok(Vec::new()),
             Wanted::Suite(suite) => {
@@ -146,7 +136,7 @@ impl Choice {
 
     fn headers(&self, remarks: &mut Vec<String>) -> Result<PathBuf, Trouble> {
         match &self.wanted {
-            Wanted::Image(image) => self.cache.own_headers(image).map_err(trouble),
+            Wanted::Image(image) => self.cache.own_headers(image).map_err(Trouble::from),
             Wanted::Suite(suite) => {
                 self.with_headers(*suite, remarks, |cache| cache.headers(self.architecture, *suite))
             }
@@ -179,7 +169,7 @@ impl Choice {
         } else if !was_here && cache.has(architecture, suite) {
             remarks.push(fetched_kernel(architecture, suite));
         }
-        result.map_err(trouble)
+        result.map_err(Trouble::from)
     }
 }
 

@@ -12,7 +12,7 @@ use clap::Args;
 use tenbin_model::Architecture;
 use tenbin_reach::{Accelerator, Cargo, ConsoleLine, File, Guest, Kvm, Module, insist_place};
 
-use super::{Choice, architectures, prefixed, remarked, trouble};
+use super::{Choice, architectures, prefixed, remarked};
 use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
 use crate::terminal::Progress;
 use crate::verbs::{Verb, Work};
@@ -126,7 +126,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
         }
         (_, true) => Accelerator::Counted,
     };
-    accelerator.insist(architecture, arguments.cpus).map_err(trouble)?;
+    accelerator.insist(architecture, arguments.cpus)?;
     if arguments.nodes > arguments.cpus {
         let (nodes, cpus) = (arguments.nodes, arguments.cpus);
         let why = format!("--nodes {nodes}: each node needs a CPU, and --cpus says {cpus}");
@@ -137,7 +137,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     let carried = arguments.carry.iter().map(|word| carried(word)).collect::<Result<Vec<_>, _>>()?;
     for cargo in &carried {
         if let Cargo::File { from, to, .. } = cargo {
-            insist_place(to).map_err(trouble)?;
+            insist_place(to)?;
             let readable = fs::File::open(from).and_then(|file| file.metadata()).map(|it| it.is_file());
             can_be_read("--carry", from, "it is not a file", readable)?;
         }
@@ -150,7 +150,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
         return Err(Trouble::usage(why));
     }
     for place in &arguments.bring {
-        insist_place(Path::new(place)).map_err(trouble)?;
+        insist_place(Path::new(place))?;
     }
     if let Some(socket) = &arguments.monitor
         && fs::symlink_metadata(socket).is_ok_and(|there| !there.file_type().is_socket())
@@ -191,7 +191,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
         progress.doing("trying whether KVM works");
     }
     if accelerator == Accelerator::Kvm
-        && let Kvm::Fails(why) = guest.try_kvm(PATIENCE.min(guest.deadline)).map_err(trouble)?
+        && let Kvm::Fails(why) = guest.try_kvm(PATIENCE.min(guest.deadline))?
     {
         remarks.push(format!("KVM does not work here, so the guest is emulated: {why}"));
         guest.accelerator = Accelerator::Emulated;
@@ -208,7 +208,7 @@ fn passed_on(arguments: Run, remarks: &mut Vec<String>) -> Result<u8, Trouble> {
     let outcome =
         if arguments.console { guest.run_watched(&mut show) } else { guest.run_watched(&mut follow) };
     progress.finish();
-    let outcome = outcome.map_err(trouble)?;
+    let outcome = outcome?;
     pass_on(&outcome.stdout, &outcome.stderr)?;
     for file in &outcome.files {
         keep(file, into)?;
