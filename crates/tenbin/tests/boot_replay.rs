@@ -123,12 +123,12 @@ fn hangs_that_need_no_reordering_happen_every_time() {
     let (one_flag, wake_kept) = (image("one_flag"), image("wake_kept"));
     let boot =
         boot(vec![("one_flag", one_flag_hangs(&one_flag)), ("wake_kept", wake_kept_hangs(&wake_kept))]);
-    let (status, answer) = replayed(&boot, 100);
+    let (status, answer) = replayed(&boot, 20);
     assert_eq!(status, Some(0), "{answer:?}");
     assert!(answer.emulator.unwrap().starts_with("QEMU "));
     let stood = answer.replays.iter().map(|it| match &it.outcome {
         ReplayOutcome::Shown(shown) => {
-            assert_eq!((shown.times, shown.out_of_order), (100, 0));
+            assert_eq!((shown.times, shown.out_of_order), (20, 0));
             let free = shown.free.as_ref().unwrap();
             assert!(free.pieces >= 2 && free.seconds > 0.0);
             free.harts.clone()
@@ -205,7 +205,8 @@ fn only_what_is_asked_for_is_replayed_and_a_lack_is_named() {
 #[ignore = "needs QEMU, and the files that `cargo xtask test firmware` builds"]
 fn a_run_that_does_not_happen_is_noticed() {
     let image = image("one_flag");
-    // What to spoil, and at which step that is noticed.
+    // What to spoil, and at which step that is noticed. A place that is never reached is given up after
+    // 20 000 instructions, half a minute of a debugger; the toy's tests have it.
     type Spoil = (fn(&mut Boot), Option<usize>);
     fn run(boot: &mut Boot) -> &mut tenbin_boot::Counterexample {
         match &mut boot.checks[0].verdict {
@@ -213,9 +214,8 @@ fn a_run_that_does_not_happen_is_noticed() {
             other => panic!("{other:?}"),
         }
     }
-    let spoils: [Spoil; 6] = [
+    let spoils: [Spoil; 5] = [
         (|boot| run(boot).garbage[0].value = Hex(2), Some(0)),
-        (|boot| run(boot).steps[1].pc = Hex(0x8000_0000), Some(1)),
         (|boot| run(boot).steps[2].hart = 0, Some(2)),
         (
             |boot| match &mut run(boot).steps[2].action {

@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 const SCRIPT: &str = concat!(include_str!("pause.sh"), include_str!("watch_end.sh"));
 
 /// How often everything is planted, and how many gaps that are.
-const ROUNDS: &str = "3";
+const ROUNDS: &str = "2";
 const EACH: usize = 4;
 
 /// How long the monitor may take for an answer, and for a job.
