@@ -1,7 +1,7 @@
 //! A list of named steps: each is timed, all are run, and the end says what became of each.
 //!
 //! They are run one after the other, but for those that leave a CPU idle: another process of this program
-//! does these, beside the steps that follow.
+//! does these, beside the steps that follow, up to one that needs the machine for itself.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,10 +24,20 @@ pub(crate) struct Step<'a> {
     pub(crate) name: String,
     /// Without these it is skipped.
     pub(crate) needs: Vec<Requirement>,
-    /// Whether it is run beside the steps that follow it.
-    beside: bool,
+    company: Company,
     /// The work itself.
     pub(crate) work: Box<dyn Fn() -> Result<Outcome, Failure> + 'a>,
+}
+
+/// Which other steps are run at the same time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// Those before it that are run beside it.
+    Earlier,
+    /// These, and those that follow it.
+    Any,
+    /// None: what it says depends on what else the machine does.
+    Alone,
 }
 
 /// How a step ended that did not fail.
@@ -85,12 +95,18 @@ impl<'a> Step<'a> {
         needs: Vec<Requirement>,
         work: impl Fn() -> Result<O, Failure> + 'a,
     ) -> Self {
-        Self { name: name.into(), needs, beside: false, work: Box::new(move || work().map(Into::into)) }
+        let work = Box::new(move || work().map(Into::into));
+        Self { name: name.into(), needs, company: Company::Earlier, work }
     }
 
     /// Has it run beside the steps that follow it, which do not need what it leaves.
     pub(crate) fn beside(self) -> Self {
-        Self { beside: true, ..self }
+        Self { company: Company::Any, ..self }
+    }
+
+    /// Has it wait for the end of what is run beside it.
+    pub(crate) fn alone(self) -> Self {
+        Self { company: Company::Alone, ..self }
     }
 }
 
@@ -101,9 +117,12 @@ pub(crate) fn run_all(workspace: &Workspace, steps: &[Step<'_>]) -> Tally {
     let mut lines = Vec::new();
     let mut aside = Vec::new();
     for (index, step) in steps.iter().enumerate() {
+        if step.company == Company::Alone {
+            lines.extend(aside.drain(..).map(Aside::conclude));
+        }
         println!("\n==> step {} of {}: {}", index + 1, steps.len(), step.name);
         let (started, before) = (Instant::now(), usage());
-        let result = if step.beside && index + 1 < steps.len() {
+        let result = if step.company == Company::Any && index + 1 < steps.len() {
             match Aside::start(workspace, &step.name) {
                 Ok(started) => {
                     println!("beside the next ones; what it prints stands behind theirs");

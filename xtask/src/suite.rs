@@ -69,8 +69,7 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     steps.push(Step::new("build as shipped", as_shipped, move || {
         workspace.build_all(&Architecture::ALL, Profile::Dist)
     }));
-    // What these say depends on what else the machine does.
-    steps.push(Step::new("guests, alone", guests::needs(), move || guests::check_alone(workspace)));
+    steps.push(Step::new("guests, alone", guests::needs(), move || guests::check_alone(workspace)).alone());
     // One emulator at a time, which mostly has one CPU busy.
     steps.push(Step::new("guests, beside", guests::needs(), move || guests::check(workspace)).beside());
     for architecture in Architecture::ALL {
@@ -121,8 +120,9 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
     // A browser mostly waits.
     steps.push(Step::new("browser", requirement::browser(), move || evaluation::browser(workspace)).beside());
-    steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")));
+    // It leaves the firmware built for the next, whose emulators keep a CPU busy.
     steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
+    steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")).beside());
     let lint = vec![requirement::rustfmt(), requirement::clippy()];
     steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
     steps.push(Step::new("arena", vec![], evaluation("arena")));

@@ -83,6 +83,7 @@ fn compile(workspace: &Workspace, packages: &Path, names: &[String]) -> Result<(
     let version = env!("CARGO_PKG_VERSION");
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*-{version}\"]\n\
                         [profile.dev]\ndebug = \"line-tables-only\"\n\
+                        [profile.dev.package.\"*\"]\ndebug = false\n\
                         [patch.crates-io]\n"
         .replace("{version}", version);
     for name in names {

@@ -71,6 +71,7 @@ fn alarms(calibration: &Calibration, rates: &Rates) -> Option<String> {
     };
     let answer = match rates.alarms {
         Proportion { count: 0, of: 1, .. } => "The one pair of equals was not called different".to_owned(),
+        Proportion { count: 1, of: 1, .. } => "The one pair of equals was called different".to_owned(),
         Proportion { count: 0, of, .. } => format!("None of {of} pairs of equals was called different"),
         Proportion { count: 1, of, .. } => format!("1 of {of} pairs of equals was called different"),
         Proportion { count, of, .. } => format!("{count} of {of} pairs of equals were called different"),
