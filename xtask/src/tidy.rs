@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::workspace::Workspace;
+use tenbin_model::words::counted;
 use tree::{File, Line, Tree, Violation, has_word, is_word, module, violation};
 
 struct Rule {
@@ -152,11 +153,12 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), Failure> {
     let tree = Tree::read(workspace)?;
     let broken =
         RULES.iter().flat_map(|rule| describe(rule, &tree)).inspect(|text| println!("{text}")).count();
-    println!("tidy: {} rules, {} files, {broken} violations", RULES.len(), tree.files.len());
+    let violations = counted(broken, "violation");
+    println!("tidy: {} rules, {} files, {violations}", RULES.len(), tree.files.len());
     if broken == 0 {
         return Ok(());
     }
-    Err(Failure::new("find the tree tidy", format!("{broken} violations"), "correct each place named above"))
+    Err(Failure::new("approve the tree", violations, "correct each place named above"))
 }
 
 /// Print the rules.
