@@ -232,7 +232,9 @@ impl Progress {
 /// error that was asked for and at a higher one, but no more than `most`.
 fn announcement(took: Picoseconds, runs: [u64; 2], most: u64, has_options: bool) -> String {
     let after = |runs: u64| roughly(Picoseconds(took.0.saturating_mul(runs)));
-    let (one, [usual, coarse]) = (roughly(took), runs);
+    // A short one is no rough figure.
+    let one = if took.as_seconds() < 2.0 { took.to_string() } else { roughly(took) };
+    let [usual, coarse] = runs;
     let sentence = if most < usual {
         format!(
             "One run of each takes {one}: {most} of each take {}, and an answer takes {usual}.",
@@ -264,6 +266,11 @@ mod tests {
         let enough = announcement(seconds(30), [15, 9], 100, true);
         assert!(enough.contains("an answer takes 15 runs of each, 8 min."), "{enough}");
         assert!(enough.contains("(--level 5%) takes 5 min"), "{enough}");
+        let short = announcement(Picoseconds::from_millis(433), [8, 6], 100, true);
+        assert!(
+            short.contains("One run of each takes 433 ms: an answer takes 8 runs of each, 3 s."),
+            "{short}"
+        );
         let few = announcement(seconds(30), [15, 9], 7, false);
         assert!(few.contains("7 of each take 4 min, and an answer takes 15. Ctrl-C"), "{few}");
     }

@@ -83,7 +83,7 @@ fn about(run: &Run, id: Option<&str>) -> Vec<(String, String)> {
     let build = run.provenance.build.as_ref().map_or_else(String::new, |build| format!(" ({build})"));
     about.push(("by".into(), format!("tenbin {}{build}", run.provenance.version)));
     if !run.provenance.arguments.is_empty() {
-        about.push(("asked".into(), format!("tenbin {}", run.provenance.arguments.join(" "))));
+        about.push(("asked".into(), format!("tenbin {}", shell_words::join(&run.provenance.arguments))));
     }
     about.extend(chosen(&run.machine, &SHOWN));
     about
