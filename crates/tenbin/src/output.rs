@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use rustix::io::Errno;
+use tenbin_lab::profile::kernel::Unprofiled;
 use tenbin_metal::inherited;
 use tenbin_model::Attribution;
 
@@ -98,6 +99,18 @@ impl From<tenbin_reach::Error> for Trouble {
             _ => Exit::Internal,
         };
         Self { exit, message: error.to_string() }
+    }
+}
+
+impl From<Unprofiled> for Trouble {
+    fn from(why: Unprofiled) -> Self {
+        let exit = match why {
+            // As where a shell is given what is no program.
+            Unprofiled::Fault(_) => Exit::Usage,
+            Unprofiled::Failed(_) => Exit::Fault,
+            Unprofiled::Unattached(_) | Unprofiled::Untraced(_) => Exit::Missing,
+        };
+        Self { exit, message: why.to_string() }
     }
 }
 
@@ -344,6 +357,11 @@ fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io:
     write(&mut out)?;
     out.flush()?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// Remarks as standard error shows them.
+pub fn prefixed(remarks: &[String]) -> Vec<String> {
+    remarks.iter().map(|remark| format!("tenbin: {remark}")).collect()
 }
 
 /// A line on standard error. A standard error that is closed is no reason to fail.

@@ -8,8 +8,7 @@ use tenbin_lab::quiet::effects;
 use tenbin_lab::survey::{Selection, cpus, names};
 use tenbin_model::{Diagnosis, Effort};
 
-use super::run::Ending;
-use super::{Form, Measure, Outlet, Schema, Verb, Work, answered, detail};
+use super::{Ending, Form, Measure, Outlet, Schema, Verb, Work, answered, detail};
 use crate::measurement;
 use crate::output::{Answer, Trouble};
 

@@ -9,7 +9,6 @@ use std::time::Duration;
 use clap::Args;
 use tenbin_analysis::profile::document;
 use tenbin_analysis::stacks::document as sampled;
-use tenbin_lab::profile::kernel::Unprofiled;
 use tenbin_lab::profile::{Observed, exact, log, profile};
 use tenbin_lab::weigh::values::time;
 use tenbin_metal::machine;
@@ -86,7 +85,7 @@ impl Work for Profile {
         let mut written = Vec::new();
         let (status, text) = if self.sampling.sample {
             let taken = self.sampling.take(command, self.command, deadline, machine);
-            let stacks = taken.map_err(unprofiled)?;
+            let stacks = taken?;
             written = self.sampling.export(&stacks)?;
             let text = form.text(&stacks, |stacks, width| sampled(stacks).text(width))?;
             (stacks.exit_status, text)
@@ -94,7 +93,7 @@ impl Work for Profile {
             let (words, machine, started) = (self.command, Some(machine), date());
             let observed = Observed { command, words, deadline, machine, started, files: self.files };
             let profile = if self.exact { exact::profile(observed) } else { profile(observed) };
-            let profile = profile.map_err(unprofiled)?;
+            let profile = profile?;
             let text = form.text(&profile, |profile, width| document(profile).text(width))?;
             (profile.exit_status, text)
         };
@@ -112,17 +111,6 @@ impl Work for Profile {
             }
         })
     }
-}
-
-/// Why a command was not profiled.
-pub fn unprofiled(why: Unprofiled) -> Trouble {
-    let exit = match why {
-        // As where a shell is given what is no program.
-        Unprofiled::Fault(_) => Exit::Usage,
-        Unprofiled::Failed(_) => Exit::Fault,
-        Unprofiled::Unattached(_) | Unprofiled::Untraced(_) => Exit::Missing,
-    };
-    Trouble { exit, message: why.to_string() }
 }
 
 /// A profile, or a log of strace.

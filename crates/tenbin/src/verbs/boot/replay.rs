@@ -13,9 +13,8 @@ use tenbin_boot::{
 use tenbin_model::words::comma;
 use tenbin_reach as reach;
 
-use crate::output::{Answer, Exit, Trouble};
+use crate::output::{Answer, Exit, Trouble, prefixed};
 use crate::terminal::Progress;
-use crate::verbs::guest::prefixed;
 use crate::verbs::{Form, Schema, Verb, Work};
 
 /// Have QEMU do what `boot check` found, step by step

@@ -11,7 +11,7 @@ use tenbin_model::words::comma;
 use tenbin_reach::{Cache, Error, Kernel, Module, Suite, host_image};
 
 use super::Verb;
-use crate::output::{Trouble, say};
+use crate::output::{Trouble, prefixed, say};
 
 include!(concat!(env!("OUT_DIR"), "/guest.rs"));
 
@@ -32,11 +32,6 @@ fn architectures() -> Vec<String> {
 pub fn remarked(trouble: Trouble, remarks: &[String]) -> Trouble {
     let message = std::iter::once(trouble.message).chain(prefixed(remarks)).collect::<Vec<_>>().join("\n");
     Trouble { message, ..trouble }
-}
-
-/// Remarks as standard error shows them.
-pub fn prefixed(remarks: &[String]) -> Vec<String> {
-    remarks.iter().map(|remark| format!("tenbin: {remark}")).collect()
 }
 
 enum Wanted {

@@ -7,8 +7,8 @@ use clap::Args;
 use tenbin_model::Architecture;
 use tenbin_reach::Module;
 
-use super::{Choice, architectures, prefixed, remarked};
-use crate::output::{Answer, Trouble, can_be_written, write_whole};
+use super::{Choice, architectures, remarked};
+use crate::output::{Answer, Trouble, can_be_written, prefixed, write_whole};
 use crate::terminal::Progress;
 use crate::verbs::{Verb, Work};
 

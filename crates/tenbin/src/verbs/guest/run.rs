@@ -12,8 +12,8 @@ use clap::Args;
 use tenbin_model::Architecture;
 use tenbin_reach::{Accelerator, Cargo, ConsoleLine, File, Guest, Kvm, Module, insist_place};
 
-use super::{Choice, architectures, prefixed, remarked};
-use crate::output::{Answer, Exit, Trouble, pass_on, say, write_whole};
+use super::{Choice, architectures, remarked};
+use crate::output::{Answer, Exit, Trouble, pass_on, prefixed, say, write_whole};
 use crate::terminal::Progress;
 use crate::verbs::{Verb, Work};
 

@@ -9,7 +9,6 @@ use tenbin_model::{Profile, Report};
 
 use crate::output::Trouble;
 use crate::terminal::Progress;
-use crate::verbs::profile::unprofiled;
 
 /// What profiles the two commands.
 ///
@@ -20,7 +19,7 @@ pub(super) fn can_be_asked(weighing: &Weighing) -> Result<Profiling, Trouble> {
     let profiling = two.ok_or_else(|| {
         Trouble::usage("--why explains the difference of two commands: give two, without parameters")
     })?;
-    can_profile().map_err(unprofiled)?;
+    can_profile()?;
     Ok(profiling)
 }
 
@@ -44,7 +43,7 @@ pub(super) fn explanation(profiling: &Profiling, names: &[String]) -> Result<Opt
         // Each side comes first in half of the turns.
         for side in if turn % 2 == 0 { [0, 1] } else { [1, 0] } {
             progress.doing(&format!("profiling {} ({} of {ENOUGH})", names[side], turn + 1));
-            sides[side].push(profiling(side).map_err(unprofiled)?);
+            sides[side].push(profiling(side)?);
         }
     }
     progress.finish();
