@@ -162,7 +162,7 @@ pub(super) fn decide(
         let (left, right) = (name(comparison.left), name(comparison.right));
         let blocks = paired(time, &cell.samples, comparison).values.len();
         let needed = votes(descriptor.level, family);
-        let is_limited = cell.arrangement.most_blocks < needed && descriptor.quantity.of_command().is_some();
+        let is_limited = cell.arrangement.most_blocks < needed && descriptor.is_of_user();
         let (limit, remedy) = if is_limited {
             let runs = cell.arrangement.runs(needed);
             (", as many as were asked for", format!("allow more runs (--runs {runs})"))

@@ -71,6 +71,17 @@ fn too_few_blocks_are_refused_with_the_number_that_is_needed() {
 }
 
 #[test]
+fn more_runs_are_asked_for_where_a_user_bounded_them() {
+    let mut few = cell(5, 2.0, 0.01, Ended::Budget, 1);
+    few.arrangement.most_blocks = 5;
+    let mut trial = trial(Quantity::NanosecondsPerOperation, vec![few]);
+    trial.descriptor.subject.clear();
+    let sentence = &answers(|_| whole_epoch, &Machine::unobserved("a test"), &trial)[0].sentence;
+    assert!(sentence.contains("in 5 blocks, as many as were asked for"), "{sentence}");
+    assert!(sentence.ends_with("Allow more runs (--runs 16)."), "{sentence}");
+}
+
+#[test]
 fn a_cell_that_was_refused_gives_one_answer_with_its_reason() {
     let mut refused = cell(0, 1.0, 0.0, Ended::Budget, 1);
     refused.ended = None;
