@@ -181,9 +181,7 @@ impl Chase {
 
     fn after(&self, address: usize) -> usize {
         let at = address - self.pages.as_ptr() as usize;
-        let mut word = [0; WORD];
-        word.copy_from_slice(&self.pages[at..at + WORD]);
-        usize::from_ne_bytes(word)
+        usize::from_ne_bytes(*self.pages[at..].first_chunk().expect("a line has a pointer"))
     }
 
     /// After how many steps from the first line stretch number `stretch` begins.
