@@ -123,6 +123,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
         }
     }
     remedy(&tenbin)?;
+    quiet::check(&tenbin)?;
+    stall::check(&tenbin)?;
     Ok(if unserved.is_empty() { Outcome::Passed } else { Outcome::Skipped(semicolon(unserved)) })
 }
 
@@ -131,8 +133,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Outcome, Failure> {
 pub(crate) fn check_alone(workspace: &Workspace) -> Result<(), Failure> {
     let tenbin = workspace.build(Architecture::HERE, Profile::Dist)?;
     noise::check(&tenbin)?;
-    quiet::check(&tenbin)?;
-    stall::check(&tenbin)?;
     watch::check(workspace, &tenbin)?;
     pause::check(workspace, &tenbin)
 }

@@ -123,10 +123,11 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     // It leaves the firmware built for the next, whose emulators keep a CPU busy.
     steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
     steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")).beside());
+    // A survey, which mostly has one CPU busy.
+    steps.push(Step::new("schema", vec![], evaluation("schema")).beside());
     let lint = vec![requirement::rustfmt(), requirement::clippy()];
     steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
     steps.push(Step::new("arena", vec![], evaluation("arena")));
-    steps.push(Step::new("schema", vec![], evaluation("schema")));
     steps.push(Step::new("exports", exports::needs(), move || exports::check(workspace)));
     steps.push(Step::new("statistics", statistics::needs(), move || statistics::check(workspace)));
     steps

@@ -171,7 +171,7 @@ fn two_builds_of_a_library_do_not_meet() {
         compiler.args(["-shared", "-fPIC", "-O2", "-Wl,-soname,libspin.so", "-o"]).arg(&library).arg(source);
         assert!(compiler.current_dir(place.folder.path()).status().unwrap().success());
     }
-    let output = weigh(&place, &["old/libspin.so", "new/libspin.so", "--call", "call.c"]);
+    let output = weigh(&place, &["-r", "40", "old/libspin.so", "new/libspin.so", "--call", "call.c"]);
     let shown = shown(&output);
     assert!(shown.starts_with("old/libspin.so is ") && shown.contains("x cheaper than"), "{shown}");
 }
@@ -227,9 +227,9 @@ fn files_of_rust_have_a_crate() {
         let (status, errors) = ending(&weigh(&place, &["--runs", "2", side, side]));
         assert_eq!(status, 3, "{side}: {errors}");
     }
-    let cheaper = shown(&weigh(&place, &["tenbin.rs", "slow.rs"]));
+    let cheaper = shown(&weigh(&place, &["-r", "40", "tenbin.rs", "slow.rs"]));
     assert!(cheaper.starts_with("tenbin.rs is ") && cheaper.contains("x cheaper than slow.rs"), "{cheaper}");
-    let caught = shown(&weigh(&place, &["sound.rs", "more.rs"]));
+    let caught = shown(&weigh(&place, &["-r", "40", "sound.rs", "more.rs"]));
     assert!(caught.contains("1 of 1 planted faults were caught"), "{caught}");
     let wrong = ending(&weigh(&place, &["sound.rs", "wrong.rs"]));
     assert!(wrong.0 == 4 && wrong.1.contains("it is 5"), "{}", wrong.1);
@@ -384,7 +384,7 @@ fn what_is_no_function_is_a_usage_error() {
 #[test]
 fn instructions_are_in_cycles() {
     let place = Place::new();
-    let output = weigh(&place, &["--asm", "imul rax, rbx", "add rax, rbx", "--json"]);
+    let output = weigh(&place, &["-r", "100", "--asm", "imul rax, rbx", "add rax, rbx", "--json"]);
     if !cfg!(target_arch = "x86_64") {
         return;
     }
@@ -401,7 +401,7 @@ fn instructions_are_in_cycles() {
     assert!((2.5..3.5).contains(&named("imul rax, rbx in a chain")), "{report}");
     assert!((0.8..1.2).contains(&named("add rax, rbx in a chain")), "{report}");
     // A line that is given twice is two, each with both its figures.
-    let same = self::shown(&weigh(&place, &["--asm", "add rax, rbx", "add rax, rbx"]));
+    let same = self::shown(&weigh(&place, &["-r", "100", "--asm", "add rax, rbx", "add rax, rbx"]));
     for order in ["in a chain", "apart"] {
         let both = format!("add rax, rbx (1) {order} and add rax, rbx (2) {order}");
         assert!(same.contains(&both) || same.contains("Refused: "), "{same}");
@@ -516,9 +516,12 @@ fn functions_of_two_revisions_are_weighed_and_bisected() {
     self::commit(&place, "another function");
     fs::write(place.path("more"), "").unwrap();
     self::commit(&place, "nothing that is weighed");
-    let words =
-        ["--bisect", "--rev", "HEAD~1", "--margin", "100%", "--cflags", "-Iinclude", "work.c", "other.c"];
-    assert_eq!(ending(&weigh(&place, &words)).0, 0, "neither became twice as slow");
+    let words = ["--bisect", "--rev", "HEAD~1", "--margin", "100%", "-r", "40", "--cflags", "-Iinclude"];
+    assert_eq!(
+        ending(&weigh(&place, &[&words[..], &["work.c", "other.c"]].concat())).0,
+        0,
+        "neither became twice as slow"
+    );
     assert!(!place.path("built").exists(), "what is built is built elsewhere");
 }
 

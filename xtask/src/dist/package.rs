@@ -84,6 +84,7 @@ fn compile(workspace: &Workspace, packages: &Path, names: &[String]) -> Result<(
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*-{version}\"]\n\
                         [profile.dev]\ndebug = \"line-tables-only\"\n\
                         [profile.dev.package.\"*\"]\ndebug = false\n\
+                        [profile.dev.package.sha2]\nopt-level = 3\n\
                         [patch.crates-io]\n"
         .replace("{version}", version);
     for name in names {
