@@ -35,12 +35,16 @@ pub(super) fn choose(
         for (count, &variant) in counts.iter_mut().zip(&arrangement.variants) {
             let elapsed = apparatus.epoch(variant, *count).map_err(|failure| (variant, failure))?.elapsed.0;
             if elapsed < arrangement.epoch.0 / 2 {
-                *count = scaled(arrangement, *count, elapsed);
+                *count = scaled(arrangement, *count, elapsed).min(count.saturating_mul(GROWTH));
             }
         }
     }
     Ok(levelled(counts, if known_alike { f64::INFINITY } else { ALIKE }))
 }
+
+/// A count is raised by no more than this for what one epoch took: a clock that was set back in the middle of it
+/// says that it took nothing, and the next epoch would have no end.
+const GROWTH: u64 = 16;
 
 /// Rounds over all variants in which a count that makes an epoch too short is raised, after each variant had
 /// its own.
@@ -66,7 +70,7 @@ fn fitting(
     let mut elapsed = shortest(apparatus, variant, iterations)?;
     while elapsed < wanted / 2 && iterations < most {
         // Grow faster while far away, as a timer's resolution allows.
-        iterations = most.min(iterations * if elapsed < wanted / 64 { 16 } else { 2 });
+        iterations = most.min(iterations * if elapsed < wanted / 64 { GROWTH } else { 2 });
         elapsed = shortest(apparatus, variant, iterations)?;
     }
     Ok(scaled(arrangement, iterations, elapsed))
@@ -141,6 +145,42 @@ mod tests {
         assert_eq!(fitting(&mut Meeting { second: 0 }, &arrangement, VariantIndex(1)).unwrap(), 625);
         let counts = choose(&mut Meeting { second: 0 }, &arrangement, false).unwrap();
         assert_eq!(counts, [10_000, 10_000]);
+    }
+
+    /// 10 ns an iteration, and a clock that says of one epoch that it took nothing.
+    struct SetBack {
+        epochs: u32,
+        wrong: u32,
+        longest: u64,
+    }
+
+    impl Apparatus for SetBack {
+        fn check(&mut self, _: VariantIndex) -> Result<Seen, Fault> {
+            Ok(Seen::Met(String::new()))
+        }
+
+        fn epoch(&mut self, _: VariantIndex, iterations: u64) -> Result<Lap, Failure> {
+            self.epochs += 1;
+            self.longest = self.longest.max(iterations);
+            let elapsed = if self.epochs == self.wrong { 0 } else { iterations * 10_000 };
+            Ok(Lap { elapsed: Picoseconds(elapsed), ..Lap::default() })
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_once_makes_no_endless_epoch() {
+        let epoch = Picoseconds::from_micros(100);
+        let arrangement =
+            Arrangement { epoch, variants: VariantIndex::range(0..2), ..Arrangement::default() };
+        let chosen = |wrong| {
+            let mut apparatus = SetBack { epochs: 0, wrong, longest: 0 };
+            choose(&mut apparatus, &arrangement, false).unwrap();
+            apparatus
+        };
+        for wrong in 1..=chosen(0).epochs {
+            let longest = chosen(wrong).longest;
+            assert!(longest <= 16 * 10_000, "{longest} iterations after epoch {wrong}");
+        }
     }
 
     #[test]
