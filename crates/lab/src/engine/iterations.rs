@@ -42,8 +42,8 @@ pub(super) fn choose(
     Ok(levelled(counts, if known_alike { f64::INFINITY } else { ALIKE }))
 }
 
-/// A count is raised by no more than this for what one epoch took: a clock that was set back in the middle of it
-/// says that it took nothing, and the next epoch would have no end.
+/// A count is raised by no more than this for what one epoch took: a clock that was set back in the middle of
+/// it says that it took nothing, and the next epoch would have no end.
 const GROWTH: u64 = 16;
 
 /// Rounds over all variants in which a count that makes an epoch too short is raised, after each variant had
