@@ -2,7 +2,7 @@
 // drawing, is not readable in the dark, on paper or without JavaScript, or cannot be used by keys or a screen
 // reader. How long anything takes is printed and fails nothing.
 //
-// node report.mjs CHROMIUM FOLDER FILE...: screenshots go to FOLDER.
+// node report.mjs CHROMIUM TIMES FOLDER FILE...: a time is taken so often, and screenshots go to FOLDER.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 import axe from "axe-core";
 
-const [executablePath, folder, ...files] = process.argv.slice(2);
+const [executablePath, times, folder, ...files] = process.argv.slice(2);
 const faults = [];
 // A container's root has no namespace to make a sandbox of.
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
@@ -41,9 +41,6 @@ async function opened(file, name, options, go = (page, address) => page.goto(add
   return { context, page };
 }
 
-/** How often a time is taken. */
-const TIMES = 5;
-
 /**
  * What `work` resolves to, a time in milliseconds, and the CPU time that the page's thread has worked until the
  * event `end`, from its mark `begin` on: other programs on this machine do not add to that.
@@ -62,7 +59,7 @@ async function timed(page, work, end, begin) {
 /** The least and the median of several times. */
 function inWords(times, key) {
   const sorted = times.map((time) => time[key]).sort((a, b) => a - b);
-  return `${sorted[0].toFixed(0)} ms at least, ${sorted[(sorted.length - 1) / 2].toFixed(0)} ms by the median of ${sorted.length}`;
+  return `${sorted[0].toFixed(0)} ms at least, ${sorted[sorted.length >> 1].toFixed(0)} ms by the median of ${sorted.length}`;
 }
 
 const unfold = (page) => page.evaluate(() => document.querySelectorAll("details").forEach((part) => (part.open = true)));
@@ -221,7 +218,7 @@ for (const file of files) {
   // How long a reader waits, each time in a page of its own of a browser that runs.
   const paints = [];
   const drawings = [];
-  for (let time = 0; time < TIMES; time++) {
+  for (let time = 0; time < Number(times); time++) {
     const { context, page } = await opened(file, `${base} (times)`, {}, async (page, address) => {
       const paint = () => page.goto(address).then(() => page.evaluate(painted));
       paints.push(await timed(page, paint, "firstContentfulPaint"));
@@ -231,8 +228,8 @@ for (const file of files) {
     }
     await context.close();
   }
-  for (const [what, times] of [["first paint", paints], ["samples, once unfolded", drawings]]) {
-    if (times.length > 0) console.log(`${base}: ${what}: ${inWords(times, "time")}; CPU time ${inWords(times, "work")}`);
+  for (const [what, taken] of [["first paint", paints], ["samples, once unfolded", drawings]]) {
+    if (taken.length > 0) console.log(`${base}: ${what}: ${inWords(taken, "time")}; CPU time ${inWords(taken, "work")}`);
   }
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: Arguments) -> Result<(), Fai
 
 /// What the arena lends to the peers must build and do its work; the peers are not needed for that.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
-    stage::cargo(workspace).arguments(["test", "--workspace", "--locked"]).run()
+    stage::testing(workspace).arguments(["test", "--workspace", "--locked"]).run()
 }
 
 pub(crate) struct Entrant {

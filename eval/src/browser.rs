@@ -28,12 +28,15 @@ pub(crate) struct Arguments {
     /// The browser.
     #[arg(long, default_value = "/usr/bin/chromium")]
     chromium: PathBuf,
+    /// How often each page is timed.
+    #[arg(long, default_value_t = 5)]
+    times: u32,
 }
 
-/// The step of `cargo xtask test`: as without arguments.
+/// The step of `cargo xtask test`: as without arguments, and nothing is timed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Failure> {
     let chromium = "/usr/bin/chromium".into();
-    run(workspace, &Arguments { store: None, run: "latest".into(), chromium })
+    run(workspace, &Arguments { store: None, run: "latest".into(), chromium, times: 0 })
 }
 
 /// Makes a report and opens it as people do who see, who do not, who have no mouse, no colours or no program.
@@ -78,7 +81,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &Arguments) -> Result<(), Fa
     Command::new("npm").arguments(install).directory(&folder).remedy(REMEDY).run()?;
     let node = Command::new("node").argument("report.mjs").argument(&arguments.chromium);
     let pages = ["report", "report-samples", "hostile", "hostile-large", "hostile-beside"];
-    let node = node.argument(".").arguments(pages.map(|page| format!("{page}.html")));
+    let node = node
+        .argument(arguments.times.to_string())
+        .argument(".")
+        .arguments(pages.map(|page| format!("{page}.html")));
     node.directory(&folder).remedy(REMEDY).run()?;
     println!("screenshots are in {}", folder.display());
     Ok(())

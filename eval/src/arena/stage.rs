@@ -62,8 +62,9 @@ fn sources(workspace: &Workspace) -> PathBuf {
     workspace.root().join(FOLDER)
 }
 
-/// Cargo in the arena's own workspace. It takes what it can of what is built for tenbin.
-pub(crate) fn cargo(workspace: &Workspace) -> Command {
+/// Cargo in the arena's own workspace, to test it: it takes what it can of what is built for tenbin, and
+/// leaves out the library that other programs load, for which everything would be compiled once more.
+pub(super) fn testing(workspace: &Workspace) -> Command {
     let sources = sources(workspace);
     workspace
         .cargo()
@@ -71,9 +72,13 @@ pub(crate) fn cargo(workspace: &Workspace) -> Command {
         .variable("CARGO_TARGET_DIR", workspace.target())
         // The functions of a program for one pair of them; another one is named where that is built.
         .variable("ARENA_PAIR", sources.join("functions/src/pair.rs"))
-        // The house links statically, and a library that other programs load cannot.
-        .variable("RUSTFLAGS", "-C target-feature=-crt-static")
         .remedy("correct what the compiler names above")
+}
+
+/// As that, to build what meets its peers.
+pub(crate) fn cargo(workspace: &Workspace) -> Command {
+    // The house links statically, and a library that other programs load cannot.
+    testing(workspace).variable("RUSTFLAGS", "-C target-feature=-crt-static")
 }
 
 /// Where cargo leaves programs that are built with this profile.

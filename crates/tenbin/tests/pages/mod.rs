@@ -64,7 +64,8 @@ fn shown(command: &str) -> String {
     }
 }
 
-/// A line without the times that it has: numbers before a second, and the last number of a table's row.
+/// A line without the times that it has: numbers before a second, and the last number of a table's row, with
+/// the spaces before it, as it stands on the right of its column.
 fn timeless(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let is_time = |word: &str, next: Option<&&str>| {
@@ -75,10 +76,11 @@ fn timeless(line: &str) -> String {
             && (is_second == Some("s") || next.is_none() && figures.contains('.'))
     };
     let numbered = words.iter().enumerate();
-    numbered
+    let line = numbered
         .map(|(at, word)| if is_time(word, words.get(at + 1)) { "…" } else { word })
         .collect::<Vec<_>>()
-        .join(" ")
+        .join(" ");
+    line.strip_suffix('…').map(|row| row.trim_end().to_owned() + " …").unwrap_or(line)
 }
 
 /// An answer, whose lines are as in the block `old` where they differ in times alone.
@@ -189,10 +191,12 @@ fn what_pages_show_of_firmware_is_what_comes() {
 
 #[test]
 fn only_times_may_differ() {
-    let old = "It can hang (12 states, <0.01 s).\nsound  12  <0.01\n";
-    assert_eq!(as_before("It can hang (12 states, 3.14 s).\nsound  12  0.21\n", old), old);
+    let old = "It can hang (12 states, <0.01 s).\nsound  12   <0.01\n";
+    for row in ["sound  12    0.21", "sound  12  0.0113", "sound  12  123.45"] {
+        assert_eq!(as_before(&format!("It can hang (12 states, 3.14 s).\n{row}\n"), old), old);
+    }
     for other in
-        ["It can hang (13 states, 3.14 s).\n", "sound  13  <0.01\n", "It can hang (12 states, 3 ms).\n"]
+        ["It can hang (13 states, 3.14 s).\n", "sound  13   <0.01\n", "It can hang (12 states, 3 ms).\n"]
     {
         assert_eq!(as_before(other, old), other);
     }
