@@ -2,6 +2,7 @@
 
 mod circles;
 mod links;
+mod optimization;
 mod sentences;
 mod tree;
 
@@ -41,6 +42,12 @@ const RULES: &[Rule] = &[
         sentence: "No files of a crate name each other in a circle, but those of a module and of the modules in it.",
         remedy: "move what both name to a file of its own, or to the one that names nothing of the other",
         check: Check::Tree(circles::check),
+    },
+    Rule {
+        name: "optimization",
+        sentence: "Nothing that cargo build --release optimizes takes generic code of what it does not.",
+        remedy: "take the crate out of the table, or put the one that builds on it there, at 0, 2 or 3",
+        check: Check::Tree(optimization::check),
     },
     Rule {
         name: "paths-exist",
@@ -729,6 +736,40 @@ mod tests {
         let stale = messages(none, edge("low", "dev".into()));
         assert_eq!(stale.len(), 1);
         assert!(stale[0].contains("stale: the table says that crates/high uses low"), "{stale:?}");
+    }
+
+    #[test]
+    fn what_is_optimized_takes_nothing_of_what_is_not() {
+        let links = |name: &str, on: &[&str]| {
+            let deps = on.iter().map(|on| json!({"pkg": on, "dep_kinds": [{"kind": null}]}));
+            json!({"id": name, "deps": deps.collect::<Vec<_>>()})
+        };
+        let names = ["tenbin", "high", "middle", "low"];
+        let packages = names.map(|name| json!({"id": name, "name": name, "version": "1.2.3", "targets": []}));
+        let nodes = [
+            links("tenbin", &["high"]),
+            links("high", &["middle"]),
+            links("middle", &["low"]),
+            links("low", &[]),
+        ];
+        let metadata = json!({"packages": packages, "resolve": {"nodes": nodes}});
+        let broken = |levels: &str| {
+            let manifest =
+                format!("[profile.release.package]\n{levels}\n[profile.dist]\nhigh.opt-level = 0\n");
+            broken("optimization", &planted(&[("Cargo.toml", &manifest)], metadata.clone()))
+        };
+        assert_eq!(broken("tenbin.opt-level = 0\nhigh.opt-level = 3"), [""; 0]);
+        assert_eq!(
+            broken("tenbin.opt-level = 0\nhigh.opt-level = 0\nmiddle.opt-level = 2\nlow.opt-level = 0"),
+            [""; 0]
+        );
+        for low in ["low", "\"low@1.2.3\""] {
+            assert_eq!(
+                broken(&format!("tenbin.opt-level = 0\nhigh.opt-level = 0\n{low}.opt-level = 0")),
+                ["Cargo.toml:4: middle is optimized and builds on it"]
+            );
+        }
+        assert_eq!(broken("low.opt-level = 0").len(), 1);
     }
 
     #[test]
