@@ -65,6 +65,13 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
     let as_shipped = Architecture::ALL.into_iter().flat_map(Target::to_build).collect();
     let build = move || workspace.build_all(&Architecture::ALL, Profile::Dist);
     steps.push(Step::new("build as shipped", as_shipped, build).beside());
+    let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
+    // It leaves the firmware built for the step of that name.
+    steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
+    // A browser mostly waits; the others keep one CPU busy at most: emulators, and a survey.
+    steps.push(Step::new("browser", requirement::browser(), move || evaluation::browser(workspace)).beside());
+    steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")).beside());
+    steps.push(Step::new("schema", vec![], evaluation("schema")).beside());
     for architecture in architecture::foreign() {
         let name = format!("reach {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || reach(workspace, architecture)));
@@ -98,26 +105,9 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
             },
         ));
     }
-    steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
-    steps.push(Step::new("modules, style", modules::style_needs(), move || modules::style(workspace)));
-    steps.push(Step::new("modules, build", modules::build_needs(), move || modules::build(workspace)));
-    steps.push(Step::new("modules, sparse", modules::sparse_needs(), move || modules::sparse(workspace)));
-    steps.push(Step::new("modules, arithmetic", modules::arithmetic_needs(), move || {
-        modules::arithmetic(workspace)
-    }));
-    let evaluation = move |step: &'static str| move || evaluation::check(workspace, step);
-    let lint = vec![requirement::rustfmt(), requirement::clippy()];
-    steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
-    steps.push(Step::new("arena", vec![], evaluation("arena")));
-    // It leaves the firmware built for the step of that name.
-    steps.push(Step::new("spin", requirement::spin(), evaluation("spin")));
     steps.push(Step::new("guests, alone", guests::needs(), move || guests::check_alone(workspace)).alone());
-    // Each of these has one CPU busy at most: emulators, one after the other; a browser, which waits; and
-    // a survey.
+    // One emulator at a time, which keeps a CPU busy.
     steps.push(Step::new("guests, beside", guests::needs(), move || guests::check(workspace)).beside());
-    steps.push(Step::new("browser", requirement::browser(), move || evaluation::browser(workspace)).beside());
-    steps.push(Step::new("firmware", requirement::firmware_in_qemu(), evaluation("firmware")).beside());
-    steps.push(Step::new("schema", vec![], evaluation("schema")).beside());
     for architecture in Architecture::ALL {
         let name = format!("disassembly {}", architecture.name());
         let needs = disassembly::needs(architecture);
@@ -127,6 +117,16 @@ fn steps(workspace: &Workspace) -> Vec<Step<'_>> {
         let name = format!("emulated {}", architecture.name());
         steps.push(Step::new(name, architecture.to_run(), move || emulated::check(workspace, architecture)));
     }
+    steps.push(Step::new("modules, stubs", modules::stubs_needs(), move || modules::stubs(workspace)));
+    steps.push(Step::new("modules, style", modules::style_needs(), move || modules::style(workspace)));
+    steps.push(Step::new("modules, build", modules::build_needs(), move || modules::build(workspace)));
+    steps.push(Step::new("modules, sparse", modules::sparse_needs(), move || modules::sparse(workspace)));
+    steps.push(Step::new("modules, arithmetic", modules::arithmetic_needs(), move || {
+        modules::arithmetic(workspace)
+    }));
+    let lint = vec![requirement::rustfmt(), requirement::clippy()];
+    steps.push(Step::new("eval", lint, move || evaluation::tests(workspace)));
+    steps.push(Step::new("arena", vec![], evaluation("arena")));
     steps.push(Step::new("exports", exports::needs(), move || exports::check(workspace)));
     steps.push(Step::new("statistics", statistics::needs(), move || statistics::check(workspace)));
     steps
