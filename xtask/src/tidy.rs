@@ -770,6 +770,7 @@ mod tests {
             );
         }
         assert_eq!(broken("low.opt-level = 0").len(), 1);
+        assert_eq!(broken("high.opt-level = \"s\"\nmiddle.opt-level = 0").len(), 1);
     }
 
     #[test]

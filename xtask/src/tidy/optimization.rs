@@ -13,9 +13,9 @@ const MANIFEST: &str = "Cargo.toml";
 /// The table of crates at another level than the rest, which is at 1.
 const TABLE: &str = "[profile.release.package]";
 
-/// Whether a crate at this level, as a manifest has it, takes what others made.
+/// Whether a crate at this level, as a manifest has it, is optimized and takes what others made.
 fn takes(level: &str) -> bool {
-    level != "0" && level < "2"
+    ["1", "\"s\"", "\"z\""].contains(&level)
 }
 
 /// A violation for each crate that is not optimized and that one builds on which is, and takes its code.
